@@ -1,0 +1,1 @@
+"""Comparing policies: plans, runs and statistics."""

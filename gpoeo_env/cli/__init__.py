@@ -1,0 +1,1 @@
+"""The command ``gpoeo``: one module a command; each parses, calls the library and prints."""

@@ -1,0 +1,1 @@
+"""Devices: one protocol, and the GPUs that speak it."""

@@ -1,0 +1,1 @@
+"""The Gymnasium environment, and the control loop that it shares with the runner."""

@@ -1,0 +1,1 @@
+"""Contract suites for devices and policies, for us and for third parties."""

@@ -1,0 +1,1 @@
+"""Recordings: the native sweep file, and importers from other tables."""

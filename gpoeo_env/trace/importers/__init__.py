@@ -1,0 +1,1 @@
+"""One module a dialect; each registers in the entry-point group ``gpoeo.importers``."""

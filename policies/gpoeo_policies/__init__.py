@@ -1,0 +1,1 @@
+"""Controllers that need no reinforcement learning."""
