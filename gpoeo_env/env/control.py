@@ -1,0 +1,271 @@
+"""The control loop: one place where decisions become clocks and windows become Steps.
+
+`ClockEnv` and the runner both stand on it, so that a learned agent and GPOEO are measured by the same code.
+
+    with ControlLoop(device, ControlSettings(limit=0.05)) as loop:
+        step = loop.begin(seed=0, workload="resnet50")      # measures the driver's default
+        while not step.is_last:
+            step = loop.step(policy.act(step))
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+from gpoeo_env.clocks import RELEASE
+from gpoeo_env.device.base import Device, HasTruth
+from gpoeo_env.errors import ConfigError, DeviceError, DeviceLostError, UsageError
+from gpoeo_env.objective import Objective
+from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
+from gpoeo_env.progress.meter import ProgressMeter, WorkCounterMeter
+from gpoeo_env.progress.summary import combine_references, reference_of, relative_to, summarise
+from gpoeo_env.records import Measurement, Reference, Totals, TruthTable, WindowEnd
+
+__all__ = ["ControlLoop", "ControlSettings"]
+
+TIME_LIMIT_IN_BUDGETS = 20.0
+"""An episode whose work never gets done (progress refused, or clocks far too low) is truncated after this many
+times its budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSettings:
+    """How an episode is measured and when it ends.
+
+    Attributes:
+        objective: what the policy is asked to achieve.
+        limit: bound of the objective, a fraction.
+        window_s: default length of a window in seconds.
+        budget_s: work of one episode, in seconds that the driver's default needs for it.
+        reference_windows: windows at the driver's default before the first decision.
+        max_steps: truncate after this many windows; None = no such bound.
+    """
+
+    objective: Objective = Objective.ENERGY
+    limit: float = 0.05
+    window_s: float = 10.0
+    budget_s: float = 600.0
+    reference_windows: int = 1
+    max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: a number is out of its range.
+        """
+        self.objective.check_limit(self.limit)
+        for name in ("window_s", "budget_s"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ConfigError(f"{name} is a positive number of seconds; got {value:g}")
+        if self.reference_windows < 1:
+            raise ConfigError(f"an episode needs at least one reference window; got {self.reference_windows}")
+        if self.max_steps is not None and self.max_steps < self.reference_windows:
+            raise ConfigError(f"max_steps={self.max_steps} ends before the {self.reference_windows} reference windows")
+
+
+class ControlLoop:
+    """Runs one device under decisions, and keeps the books.
+
+    The books: every joule and second is counted, references, search, profiling and settling included, against
+    what the driver's default would have spent on the same work (the reference in force).
+    """
+
+    def __init__(
+        self, device: Device, settings: ControlSettings | None = None, meter: ProgressMeter | None = None
+    ) -> None:
+        """Take a device; the loop closes it.
+
+        Args:
+            device: any device.
+            settings: defaults where None.
+            meter: how progress is measured; the work counter where None.
+        """
+        self.device = device
+        self.settings = settings or ControlSettings()
+        self._meter = meter or WorkCounterMeter()
+        self._context: PolicyContext | None = None
+        self._last: Step | None = None
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the device."""
+        self.close()
+
+    @property
+    def context(self) -> PolicyContext:
+        """What a policy may know of the episode that `begin` started."""
+        if self._context is None:
+            raise UsageError("no episode has begun; call begin() first")
+        return self._context
+
+    def begin(self, seed: int, workload: str | None = None) -> Step:
+        """Start an episode at the driver's default and measure the reference.
+
+        Returns:
+            The Step of the last reference window.
+
+        Raises:
+            UnknownNameError: the device has no such workload.
+        """
+        self.device.begin(seed, workload)
+        self._context = PolicyContext(
+            clocks=self.device.clocks,
+            objective=self.settings.objective,
+            limit=self.settings.limit,
+            default_pair=self.device.info.default_pair,
+            gpu_name=self.device.info.gpu_name,
+            window_s=self.settings.window_s,
+            seed=seed,
+        )
+        self._last = None
+        decision = Decision(RELEASE, counters=True, purpose=Purpose.REFERENCE, reason="measure the driver's default")
+        step = self._advance(decision)
+        for _ in range(self.settings.reference_windows - 1):
+            if step.is_last:
+                break
+            step = self._advance(decision)
+        return step
+
+    def step(self, decision: Decision) -> Step:
+        """Carry out a decision and return what its window showed.
+
+        Raises:
+            UsageError: no episode is running, or a reference was asked for at locked clocks.
+            ClockNotSupportedError: the action is outside the action space.
+        """
+        if self._last is None or self._last.is_last:
+            raise UsageError("no episode is running; call begin() first")
+        return self._advance(decision)
+
+    def truth(self) -> TruthTable:
+        """Return the noise-free ratios, for the oracle and for scoring.
+
+        Raises:
+            DeviceError: the device is not a virtual one.
+        """
+        if not isinstance(self.device, HasTruth):
+            raise DeviceError(f"a {self.device.info.kind} device has no oracle; use one of the virtual devices")
+        return self.device.truth()
+
+    def close(self) -> None:
+        """Give the clocks back; calling it twice is fine."""
+        self.device.close()
+
+    def _advance(self, decision: Decision) -> Step:
+        if decision.purpose is Purpose.REFERENCE and decision.action != RELEASE:
+            raise UsageError(f"a reference is measured at action 0 (released), not at action {decision.action}")
+        pair = self.device.clocks.pair_of(decision.action)
+        try:
+            self.device.set_clocks(pair)
+            window = self.device.observe(decision.window_s or self.settings.window_s)
+        except DeviceLostError:
+            if self._last is None:
+                raise
+            self._last = replace(self._last, decision=decision, terminated=True, fault="gpu_lost")
+            return self._last
+        measurement = summarise(window, self._meter)
+        reference = self._reference_after(decision, measurement)
+        if reference is not None:
+            measurement = replace(measurement, ratios=relative_to(measurement, reference))
+        spent = self._spent(measurement, reference)
+        totals = self._add(decision, measurement, spent)
+        index = 0 if self._last is None else self._last.index + 1
+        is_work_done = spent.reaches_budget or window.end is WindowEnd.WORK_DONE
+        self._last = Step(
+            index=index,
+            decision=decision,
+            pair=pair,
+            measurement=measurement,
+            reference=reference,
+            totals=totals,
+            saved_frac=spent.saved_frac,
+            excess=self._excess(measurement),
+            terminated=is_work_done or window.end is WindowEnd.LOST,
+            truncated=window.end is WindowEnd.LOG_END or (not is_work_done and self._is_out_of_time(index, totals)),
+            fault="gpu_lost" if window.end is WindowEnd.LOST else None,
+        )
+        return self._last
+
+    def _reference_after(self, decision: Decision, measurement: Measurement) -> Reference | None:
+        """Return the reference in force after a window; see `Purpose.REFERENCE` for when a new segment opens."""
+        known = self._last.reference if self._last else None
+        if decision.action != RELEASE or decision.purpose in (Purpose.HOLD, Purpose.IDLE):
+            return known
+        was_reference = self._last is not None and self._last.decision.purpose is Purpose.REFERENCE
+        opens_segment = known is None or (decision.purpose is Purpose.REFERENCE and not was_reference)
+        segment = 0 if known is None else known.segment + opens_segment
+        measured = reference_of(measurement, segment)
+        if measured is None:
+            return None if opens_segment else known
+        return measured if opens_segment or known is None else combine_references(known, measured)
+
+    def _spent(self, measurement: Measurement, reference: Reference | None) -> _Spent:
+        """Return what the window and its settling cost, cut where the budget is reached."""
+        settle = measurement.settle
+        seconds = measurement.duration_s + settle.seconds
+        joules = measurement.energy_j + settle.joules
+        settle_work = settle.work if math.isfinite(settle.work) else settle.seconds * measurement.progress.work_rate
+        work = measurement.duration_s * measurement.progress.work_rate + settle_work
+        if reference is None or not math.isfinite(work) or not math.isfinite(joules):
+            return _Spent(seconds, joules if math.isfinite(joules) else 0.0, 0.0, 0.0, 1.0, 0.0, reaches_budget=False)
+        done = self._last.totals.reference_seconds if self._last else 0.0
+        reference_s = work * reference.seconds_per_work
+        left_s = self.settings.budget_s - done
+        share = min(1.0, left_s / reference_s)
+        reference_w = reference.joules_per_work / reference.seconds_per_work
+        return _Spent(
+            seconds=share * seconds,
+            joules=share * joules,
+            reference_seconds=share * reference_s,
+            reference_joules=share * reference_s * reference_w,
+            share=share,
+            saved_frac=share * (reference_s * reference_w - joules) / (reference_w * self.settings.budget_s),
+            reaches_budget=reference_s >= left_s,
+        )
+
+    def _add(self, decision: Decision, measurement: Measurement, spent: _Spent) -> Totals:
+        before = self._last.totals if self._last else Totals()
+        holds = before.held or decision.purpose is Purpose.HOLD
+        return Totals(
+            seconds=before.seconds + spent.seconds,
+            joules=before.joules + spent.joules,
+            reference_seconds=before.reference_seconds + spent.reference_seconds,
+            reference_joules=before.reference_joules + spent.reference_joules,
+            windows=before.windows + 1,
+            search_windows=before.search_windows + (not holds),
+            search_seconds=before.search_seconds + (0.0 if holds else spent.seconds),
+            search_joules=before.search_joules + (0.0 if holds else spent.joules),
+            settle_seconds=before.settle_seconds + spent.share * measurement.settle.seconds,
+            settle_joules=before.settle_joules + spent.share * measurement.settle.joules,
+            held=holds,
+        )
+
+    def _excess(self, measurement: Measurement) -> float:
+        ratios = measurement.ratios
+        if ratios is None:
+            return math.nan
+        return float(self.settings.objective.violation(ratios.time, ratios.energy, self.settings.limit))
+
+    def _is_out_of_time(self, index: int, totals: Totals) -> bool:
+        is_at_step_limit = self.settings.max_steps is not None and index + 1 >= self.settings.max_steps
+        return is_at_step_limit or totals.seconds >= TIME_LIMIT_IN_BUDGETS * self.settings.budget_s
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """One window's share in the books; ``share`` is the part of it that lies within the budget."""
+
+    seconds: float
+    joules: float
+    reference_seconds: float
+    reference_joules: float
+    share: float
+    saved_frac: float
+    reaches_budget: bool

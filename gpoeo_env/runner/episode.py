@@ -1,0 +1,94 @@
+"""The one loop that runs a policy on a device, and what is left of an episode afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpoeo_env.clocks import ClockPair
+from gpoeo_env.env.control import ControlLoop
+from gpoeo_env.policy import Policy, PolicyContext, Step, UsesTruth
+
+__all__ = ["Episode", "Observer", "run_episode"]
+
+
+class Observer(Protocol):
+    """Somebody who watches an episode and never changes it: a log, a live view, a metrics endpoint."""
+
+    def begin(self, context: PolicyContext, workload: str | None) -> None:
+        """Hear that an episode starts."""
+
+    def step(self, step: Step) -> None:
+        """Hear of one window."""
+
+    def end(self) -> None:
+        """Hear that the episode is over, also when it was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What one run of a policy left behind.
+
+    Attributes:
+        workload: its name; None on a live device.
+        seed: the seed it ran under.
+        steps: every window, the reference first.
+        decision_cpu_s: processor time that the policy spent deciding.
+    """
+
+    workload: str | None
+    seed: int
+    steps: tuple[Step, ...]
+    decision_cpu_s: float
+
+    @property
+    def last(self) -> Step:
+        """The last window."""
+        return self.steps[-1]
+
+    @property
+    def final_action(self) -> int:
+        """The action in force when the episode ended."""
+        return self.last.decision.action
+
+    @property
+    def final_pair(self) -> ClockPair | None:
+        """The pair in force when the episode ended; None = released."""
+        return self.last.pair
+
+    @property
+    def measurements(self) -> int:
+        """Windows until the first hold, references and repeats counted."""
+        return self.last.totals.search_windows
+
+
+def run_episode(
+    loop: ControlLoop, policy: Policy, *, seed: int, workload: str | None = None, observers: Sequence[Observer] = ()
+) -> Episode:
+    """Run one episode to its end.
+
+    Raises:
+        DeviceError: the policy uses the truth and the device has none.
+    """
+    with ExitStack() as watching:
+        step = loop.begin(seed, workload)
+        policy.reset(loop.context)
+        if isinstance(policy, UsesTruth):
+            policy.learn_truth(loop.truth())
+        for observer in observers:
+            watching.callback(observer.end)
+            observer.begin(loop.context, workload)
+            observer.step(step)
+        steps, cpu_s = [step], 0.0
+        while not step.is_last:
+            started = time.process_time()
+            decision = policy.act(step)
+            cpu_s += time.process_time() - started
+            step = loop.step(decision)
+            steps.append(step)
+            for observer in observers:
+                observer.step(step)
+    return Episode(workload, seed, tuple(steps), cpu_s)
