@@ -1,6 +1,7 @@
 """The GPU as a Gymnasium environment: less energy for the same machine-learning work.
 
     import gymnasium
+    import gpoeo_env                                        # registers the environments
     env = gymnasium.make("gpoeo/GpuSim-v0", gpu="rtx3080ti", workload="resnet50")
 
 Importing this package loads no heavy library; the sub-packages say what they need.
@@ -8,6 +9,10 @@ Importing this package loads no heavy library; the sub-packages say what they ne
 
 from importlib.metadata import version
 
+from gpoeo_env.env.registration import register_envs
+
 __all__ = ["__version__"]
 
 __version__ = version("gpoeo-env")
+
+register_envs()

@@ -67,9 +67,14 @@ class UnknownNameError(UsageError, LookupError):
             name: the name that was asked for.
             known: the names that exist.
         """
+        self.what = what
         self.name = name
         self.known = tuple(known)
         super().__init__(f"unknown {what} {name!r}; {nearest_names(name, self.known)}")
+
+    def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
+        """Pickle by what the constructor takes: the error crosses from a worker process to its parent."""
+        return type(self), (self.what, self.name, self.known)
 
 
 class ConfigError(UsageError):

@@ -9,16 +9,20 @@ The same object runs on a live GPU, a simulated one and a recorded sweep.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from gpoeo_env.clocks import ClockPair, ClockTable
+from gpoeo_env.config import Spec
+from gpoeo_env.errors import ConfigError, UsageError
 from gpoeo_env.objective import Objective
 from gpoeo_env.records import Measurement, Reference, Totals, TruthTable
+from gpoeo_env.registry import POLICIES, load, load_object
 
-__all__ = ["Decision", "Policy", "PolicyContext", "PolicyFactory", "Purpose", "Step", "UsesTruth"]
+__all__ = ["Decision", "Policy", "PolicyContext", "PolicyFactory", "Purpose", "Step", "UsesTruth", "build_policy"]
 
 
 class Purpose(Enum):
@@ -144,3 +148,42 @@ class PolicyFactory(Protocol):
 
     def __call__(self, config: Mapping[str, Any], sweeps: Sequence[Any] | None = None) -> Policy:
         """Build a policy from its settings. `Any`: settings come from TOML, sweeps from the trace layer."""
+
+
+def build_policy(spec: str, sweeps: Sequence[Any] | None = None) -> Policy:
+    """Build a policy by name or by place.
+
+    ``NAME[,key=value...]`` calls the factory that is registered under the name, ``module:attribute[,key=value...]``
+    one that is only importable: a class is called with the settings as keywords, anything else is a `PolicyFactory`.
+
+    Args:
+        spec: for example ``gpoeo``, ``fixed:sm_mhz=1200`` or ``my_package.controllers:Mine,gain=0.5``.
+        sweeps: recordings of other workloads, for policies that fit models. `Any`: they belong to the trace layer.
+
+    Raises:
+        UnknownNameError: there is no such policy or attribute; the message names the nearest.
+        ConfigError: a setting is unknown or out of range.
+        UsageError: what was built is not a policy, or nothing could be built.
+        InstallationError: the policy cannot be imported.
+    """
+    wanted = Spec.parse(spec)
+    if wanted.argument is None:
+        policy = cast("PolicyFactory", load(POLICIES, wanted.name))(wanted.settings, sweeps)
+    else:
+        policy = _build_at(f"{wanted.name}:{wanted.argument}", wanted.settings, sweeps)
+    if not (callable(getattr(policy, "reset", None)) and callable(getattr(policy, "act", None))):
+        raise UsageError(f"{spec!r} builds a {type(policy).__name__}, which is no policy: it needs reset and act")
+    return policy
+
+
+def _build_at(path: str, settings: Mapping[str, Any], sweeps: Sequence[Any] | None) -> Policy:
+    found = load_object(path)
+    if not callable(found):
+        raise UsageError(f"{path} is of type {type(found).__name__}, which is neither a class nor a function")
+    if not isinstance(found, type):
+        return cast("PolicyFactory", found)(settings, sweeps)
+    try:
+        inspect.signature(found).bind(**settings)
+    except TypeError as error:
+        raise ConfigError(f"policy {path}: {error}; it takes {inspect.signature(found)}") from None
+    return cast("Policy", found(**settings))

@@ -168,8 +168,7 @@ class ControlLoop:
         except DeviceLostError:
             if self._last is None:
                 raise
-            self._last = replace(self._last, decision=decision, terminated=True, fault="gpu_lost")
-            return self._last
+            return self._lost(self._last, decision)
         measurement = summarise(window, self._meter)
         reference = self._reference_after(decision, measurement)
         if reference is not None:
@@ -190,6 +189,19 @@ class ControlLoop:
             terminated=is_work_done or window.end is WindowEnd.LOST,
             truncated=window.end is WindowEnd.LOG_END or (not is_work_done and self._is_out_of_time(index, totals)),
             fault="gpu_lost" if window.end is WindowEnd.LOST else None,
+        )
+        return self._last
+
+    def _lost(self, last: Step, decision: Decision) -> Step:
+        """End the episode with a window in which nothing was seen, so that no sum over Steps counts one twice."""
+        self._last = replace(
+            last,
+            index=last.index + 1,
+            decision=decision,
+            saved_frac=0.0,
+            excess=math.nan,
+            terminated=True,
+            fault="gpu_lost",
         )
         return self._last
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gpoeo_env.clocks import ClockPair
 from gpoeo_env.env.control import ControlLoop
-from gpoeo_env.policy import Policy, PolicyContext, Step, UsesTruth
+from gpoeo_env.policy import Policy, PolicyContext, Purpose, Step, UsesTruth
 
 __all__ = ["Episode", "Observer", "run_episode"]
 
@@ -36,13 +36,13 @@ class Episode:
         workload: its name; None on a live device.
         seed: the seed it ran under.
         steps: every window, the reference first.
-        decision_cpu_s: processor time that the policy spent deciding.
+        decision_s: wall time that the policy spent deciding.
     """
 
     workload: str | None
     seed: int
     steps: tuple[Step, ...]
-    decision_cpu_s: float
+    decision_s: float
 
     @property
     def last(self) -> Step:
@@ -58,6 +58,11 @@ class Episode:
     def final_pair(self) -> ClockPair | None:
         """The pair in force when the episode ended; None = released."""
         return self.last.pair
+
+    @property
+    def held(self) -> Step:
+        """The last window that the policy held; the last window of all where it never held one."""
+        return next((step for step in reversed(self.steps) if step.decision.purpose is Purpose.HOLD), self.last)
 
     @property
     def measurements(self) -> int:
@@ -82,13 +87,13 @@ def run_episode(
             watching.callback(observer.end)
             observer.begin(loop.context, workload)
             observer.step(step)
-        steps, cpu_s = [step], 0.0
+        steps, decision_s = [step], 0.0
         while not step.is_last:
-            started = time.process_time()
+            started = time.perf_counter()
             decision = policy.act(step)
-            cpu_s += time.process_time() - started
+            decision_s += time.perf_counter() - started
             step = loop.step(decision)
             steps.append(step)
             for observer in observers:
                 observer.step(step)
-    return Episode(workload, seed, tuple(steps), cpu_s)
+    return Episode(workload, seed, tuple(steps), decision_s)

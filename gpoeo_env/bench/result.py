@@ -1,0 +1,122 @@
+"""One episode, scored against the truth: the row of every table that this project prints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpoeo_env.env.control import ControlLoop
+from gpoeo_env.objective import Objective
+from gpoeo_env.records import Ratios, TruthTable
+from gpoeo_env.runner.episode import Episode
+
+__all__ = ["EpisodeResult", "breaks_limit", "result_of"]
+
+TOLERANCE = 1e-9
+"""Rounding of the division behind a ratio must not turn a pair exactly at the limit into a violation."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """What a policy achieved on one workload under one seed. Ratios are fractions.
+
+    Attributes:
+        workload, policy, seed: which episode; the policy as it was spelled.
+        sm_mhz, mem_mhz: the pair finally held; the declared reference pair where the policy released the clocks, and
+            None where the device declares none.
+        is_released: the policy held action 0.
+        saving, slowdown: noise-free values of the pair finally held.
+        violates: these values break the limit of the objective.
+        measurements: windows until the first hold, references and repeats counted.
+        oracle_saving: noise-free saving of the best single action under the same objective and limit.
+        run_saving, run_slowdown: the whole run, references, search and settling paid: what was measured, against the
+            noise-free reference. A run's own totals are relative to the reference that it measured, whose noise would
+            show as a saving or a loss of that size, even for a policy that does nothing.
+        search_energy_frac: share of the run's energy spent before the first hold.
+        windows: windows of the whole run.
+        is_bound: the policy was told the truth, so that this is what could be done, not what was.
+        decision_s: wall time that the policy spent deciding; not part of a result's identity.
+    """
+
+    workload: str
+    policy: str
+    seed: int
+    sm_mhz: int | None
+    mem_mhz: int | None
+    is_released: bool
+    saving: float
+    slowdown: float
+    violates: bool
+    measurements: int
+    oracle_saving: float
+    run_saving: float
+    run_slowdown: float
+    search_energy_frac: float
+    windows: int
+    is_bound: bool
+    decision_s: float = field(compare=False)
+
+
+def breaks_limit(ratios: Ratios, objective: Objective, limit: float) -> bool:
+    """Tell whether noise-free ratios break the limit by more than rounding."""
+    return float(objective.violation(ratios.time, ratios.energy, limit)) > TOLERANCE
+
+
+def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: bool = False) -> EpisodeResult:
+    """Score an episode right after it ran.
+
+    Args:
+        episode: what `run_episode` returned.
+        loop: the loop it ran on; its device must know the truth.
+        policy: the label of the policy.
+        is_bound: the policy was told the truth.
+
+    Raises:
+        DeviceError: the device is not a virtual one.
+    """
+    truth, context = loop.truth(), loop.context
+    held = episode.held
+    pair = held.pair or context.default_pair
+    ratios = truth.of(held.decision.action)
+    best = truth.of(context.objective.best(truth.time, truth.energy, context.limit))
+    run = _whole_run(episode, truth)
+    totals = episode.last.totals
+    return EpisodeResult(
+        workload=episode.workload or "",
+        policy=policy,
+        seed=episode.seed,
+        sm_mhz=pair.sm_mhz if pair else None,
+        mem_mhz=pair.mem_mhz if pair else None,
+        is_released=held.pair is None,
+        saving=ratios.saving,
+        slowdown=ratios.slowdown,
+        violates=breaks_limit(ratios, context.objective, context.limit),
+        measurements=episode.measurements,
+        oracle_saving=best.saving,
+        run_saving=run.saving,
+        run_slowdown=run.slowdown,
+        search_energy_frac=totals.search_joules / totals.joules,
+        windows=totals.windows,
+        is_bound=is_bound,
+        decision_s=episode.decision_s,
+    )
+
+
+def _whole_run(episode: Episode, truth: TruthTable) -> Ratios:
+    """Return the ratios of the whole run against the noise-free reference.
+
+    A reference that was measured 1 % too slow makes every ratio 1 % too small: measured over true ratio, averaged
+    over all windows, tells by how much, and leaves the noise of one window divided by the root of their number.
+    """
+    measured = [(step.decision.action, step.measurement.ratios) for step in episode.steps]
+    known = [(action, ratios) for action, ratios in measured if ratios is not None]
+    if not known:
+        return Ratios(math.nan, math.nan)
+    totals = episode.last.totals
+    return Ratios(
+        time=(1.0 + totals.slowdown) / float(np.mean([ratios.time / truth.time[action] for action, ratios in known])),
+        energy=(1.0 - totals.saving)
+        / float(np.mean([ratios.energy / truth.energy[action] for action, ratios in known])),
+    )

@@ -1,0 +1,72 @@
+"""What many results of one policy come to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpoeo_env.bench.result import EpisodeResult
+
+__all__ = ["Summary", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One policy over all its results; every workload and seed weighs the same. Ratios are fractions.
+
+    Attributes:
+        mean_saving, mean_slowdown: of the pairs finally held, noise-free.
+        violation_rate: share of results whose held pair breaks the limit.
+        mean_measurements: windows until the first hold.
+        oracle_ratio: mean saving / mean oracle saving; NaN where the oracle saves nothing.
+        worst_slowdown: the largest slowdown of a held pair.
+        mean_run_saving, mean_run_slowdown: whole runs, search paid.
+        mean_search_energy_frac: share of a run's energy spent before the first hold.
+        n: number of results.
+        is_bound: the policy was told the truth.
+    """
+
+    mean_saving: float
+    mean_slowdown: float
+    violation_rate: float
+    mean_measurements: float
+    oracle_ratio: float
+    worst_slowdown: float
+    mean_run_saving: float
+    mean_run_slowdown: float
+    mean_search_energy_frac: float
+    n: int
+    is_bound: bool
+
+
+def summarise(results: Iterable[EpisodeResult]) -> dict[str, Summary]:
+    """Return a summary by policy, in the order in which policies first appear."""
+    by_policy: dict[str, list[EpisodeResult]] = {}
+    for result in results:
+        by_policy.setdefault(result.policy, []).append(result)
+    return {policy: _summary_of(group) for policy, group in by_policy.items()}
+
+
+def _summary_of(results: list[EpisodeResult]) -> Summary:
+    mean_saving = _mean(result.saving for result in results)
+    mean_oracle = _mean(result.oracle_saving for result in results)
+    return Summary(
+        mean_saving=mean_saving,
+        mean_slowdown=_mean(result.slowdown for result in results),
+        violation_rate=_mean(result.violates for result in results),
+        mean_measurements=_mean(result.measurements for result in results),
+        oracle_ratio=mean_saving / mean_oracle if mean_oracle > 0 else math.nan,
+        worst_slowdown=max(result.slowdown for result in results),
+        mean_run_saving=_mean(result.run_saving for result in results),
+        mean_run_slowdown=_mean(result.run_slowdown for result in results),
+        mean_search_energy_frac=_mean(result.search_energy_frac for result in results),
+        n=len(results),
+        is_bound=any(result.is_bound for result in results),
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(np.fromiter(values, dtype=np.float64)))

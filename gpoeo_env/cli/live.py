@@ -1,0 +1,120 @@
+"""What a policy is doing and why, window by window, for people.
+
+On a terminal a table of the last windows is redrawn in place; anywhere else every window is one plain line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from gpoeo_env.cli.tables import new_table, percent
+from gpoeo_env.clocks import ClockPair
+from gpoeo_env.policy import PolicyContext, Step
+
+__all__ = ["LineView", "LiveView"]
+
+SHOWN_WINDOWS = 14
+"""Windows in the live table: with title and totals they fit a terminal of 24 lines."""
+
+
+class LiveView:
+    """An observer that redraws a table of the last windows."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        """Remember where to draw.
+
+        Args:
+            console: a terminal.
+            title: what is running, one line.
+        """
+        self._title = title
+        self._steps: deque[Step] = deque(maxlen=SHOWN_WINDOWS)
+        self._live = Live(console=console, refresh_per_second=8)
+
+    def begin(self, context: PolicyContext, workload: str | None) -> None:  # noqa: ARG002 - the title says it
+        """Start drawing."""
+        self._live.start()
+
+    def step(self, step: Step) -> None:
+        """Show one more window."""
+        self._steps.append(step)
+        self._live.update(self._drawing(step))
+
+    def end(self) -> None:
+        """Leave the last drawing on the terminal."""
+        self._live.stop()
+
+    def _drawing(self, last: Step) -> Group:
+        table = new_table(self._title, [], ["#"])
+        for name, width in (("purpose", 9), ("asked", 9), ("in force", 9)):
+            table.add_column(name, width=width)
+        for name in ("W", "slower", "saved"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
+        for step in self._steps:
+            table.add_row(*_cells(step))
+        return Group(table, Text(_so_far(last)))
+
+
+class LineView:
+    """An observer that prints one line for each window."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        """Remember where to print.
+
+        Args:
+            console: anything; lines are not wrapped.
+            title: what is running, one line.
+        """
+        self._console = console
+        self._title = title
+
+    def begin(self, context: PolicyContext, workload: str | None) -> None:  # noqa: ARG002 - the title says it
+        """Print the title."""
+        self._console.print(self._title, soft_wrap=True, markup=False, highlight=False)
+
+    def step(self, step: Step) -> None:
+        """Print one window."""
+        index, purpose, asked, in_force, power, slower, saved, why = _cells(step)
+        self._console.print(
+            f"{index:>4}  {purpose:<9}  asked {asked:<10}  in force {in_force:<10}  {power:>6} W  "
+            f"slower {slower:>7}  saved {saved:>7}  {why}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
+
+    def end(self) -> None:
+        """Nothing is open."""
+
+
+def _cells(step: Step) -> tuple[str, str, str, str, str, str, str, str]:
+    """Return number, purpose, clocks asked for and in force, power, slowdown of the window, saving so far, reason."""
+    measurement = step.measurement
+    return (
+        str(step.index),
+        step.decision.purpose.value,
+        _pair(step.pair, "driver"),
+        _pair(measurement.observed, "-"),
+        "-" if math.isnan(measurement.power_w) else f"{measurement.power_w:.0f}",
+        "-" if measurement.ratios is None else percent(measurement.ratios.slowdown),
+        percent(step.totals.saving),
+        step.decision.reason,
+    )
+
+
+def _pair(pair: ClockPair | None, missing: str) -> str:
+    return missing if pair is None else str(pair)
+
+
+def _so_far(step: Step) -> str:
+    totals = step.totals
+    return (
+        f"so far, search paid: {percent(totals.saving)} energy saved, {percent(totals.slowdown)} slower, "
+        f"{totals.windows} windows, {totals.joules / 1000:.1f} kJ"
+    )

@@ -1,0 +1,86 @@
+"""What stands behind the registered names: environments from plain keyword arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpoeo_env.device.opening import build_device
+from gpoeo_env.device.replay import ReplayDevice
+from gpoeo_env.env.clock_env import EXCESS_PENALTY, ClockEnv
+from gpoeo_env.env.control import ControlSettings
+from gpoeo_env.objective import Objective
+from gpoeo_env.trace.sweep import SweepSet
+
+__all__ = ["make_replay", "make_simulated"]
+
+
+def make_simulated(
+    gpu: str = "rtx3080ti",
+    *,
+    noise: float | None = None,
+    workload: str | Sequence[str] | None = None,
+    samples: bool = False,
+    excess_penalty: float = EXCESS_PENALTY,
+    objective: str = Objective.ENERGY.value,
+    **settings: Any,
+) -> ClockEnv:
+    """Make ``gpoeo/GpuSim-v0``: a simulated GPU.
+
+    Args:
+        gpu: name in the GPU catalogue.
+        noise: relative standard error of time and power in every window; None = the device's default.
+        workload: one name, several to draw from, or None for all.
+        samples: simulate sensor rows and not only whole windows; slower.
+        excess_penalty: weight of the cost in the reward.
+        objective: name of the objective.
+        settings: fields of `ControlSettings` (limit, window_s, budget_s, ...). `Any`: they are of several types.
+
+    Raises:
+        UnknownNameError: there is no such GPU, workload or objective.
+        ConfigError: a setting is out of range.
+    """
+    device = build_device("sim-samples" if samples else "sim", gpu, _given(noise=noise))
+    control = ControlSettings(objective=Objective.named(objective), **settings)
+    return ClockEnv(device, control, workload=workload, excess_penalty=excess_penalty)
+
+
+def make_replay(
+    sweeps: str | Path | SweepSet,
+    *,
+    noise: float | None = None,
+    nearest: bool | None = None,
+    workload: str | Sequence[str] | None = None,
+    excess_penalty: float = EXCESS_PENALTY,
+    objective: str = Objective.ENERGY.value,
+    **settings: Any,
+) -> ClockEnv:
+    """Make ``gpoeo/GpuReplay-v0``: recorded sweeps.
+
+    Args:
+        sweeps: a sweep file, or sweeps that are already read.
+        noise: as in `make_simulated`.
+        nearest: lock the nearest recorded pair where one was not recorded; None = the device's default.
+        workload: as in `make_simulated`; all of them need the same clock table.
+        excess_penalty: weight of the cost in the reward.
+        objective: name of the objective.
+        settings: fields of `ControlSettings`. `Any`: they are of several types.
+
+    Raises:
+        TraceError: the file cannot be used.
+        UsageError: the workloads have different clock tables.
+        UnknownNameError: there is no such workload or objective.
+        ConfigError: a setting is out of range.
+    """
+    chosen = _given(noise=noise, nearest=nearest)
+    device = (
+        ReplayDevice(sweeps, **chosen) if isinstance(sweeps, SweepSet) else build_device("replay", str(sweeps), chosen)
+    )
+    control = ControlSettings(objective=Objective.named(objective), **settings)
+    return ClockEnv(device, control, workload=workload, excess_penalty=excess_penalty)
+
+
+def _given(**settings: float | bool | None) -> Mapping[str, Any]:
+    """Leave out what was not given. `Any`: the device's own model checks the rest."""
+    return {name: value for name, value in settings.items() if value is not None}

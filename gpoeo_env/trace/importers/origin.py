@@ -1,0 +1,36 @@
+"""What an importer says about where its sweeps come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from gpoeo_env import __version__
+from gpoeo_env.errors import UsageError
+from gpoeo_env.trace.importers.csv_table import CsvTable
+from gpoeo_env.trace.sweep import Provenance
+
+__all__ = ["checked_gpu_name", "imported_from"]
+
+
+def imported_from(importer: str, tables: Sequence[CsvTable], *, is_relative: bool) -> Provenance:
+    """Return the provenance of measured tables: the importer, and each file's name with its SHA-256."""
+    files = ", ".join(f"{table.file.name} (sha256 {table.sha256})" for table in tables)
+    return Provenance(
+        source=f"importer {importer}: {files}",
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        tool=f"gpoeo-env {__version__}",
+        is_simulated=False,
+        is_relative=is_relative,
+    )
+
+
+def checked_gpu_name(gpu_name: str) -> str:
+    """Return the name without surrounding blanks.
+
+    Raises:
+        UsageError: it is blank.
+    """
+    if not gpu_name.strip():
+        raise UsageError("the GPU name is blank; name the GPU that was measured, for example 'Tesla V100-SXM2'")
+    return gpu_name.strip()

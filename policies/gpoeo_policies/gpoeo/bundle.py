@@ -1,0 +1,120 @@
+"""A fitted model on disk: a folder of LightGBM text models and one JSON file, never a pickle.
+
+energy.txt, time.txt    LightGBM's own text format
+model.json              schema version, feature names, settings, observed errors, SHA-256 of both text files
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+
+from gpoeo_env import __version__
+from gpoeo_env.errors import ModelError
+from gpoeo_policies.gpoeo.models import TARGETS, BoostingSettings, EnergyTimeModel
+
+__all__ = ["SCHEMA_VERSION", "load_model", "save_model"]
+
+SCHEMA_VERSION = 1
+FORMAT = "gpoeo-env model"
+DESCRIPTION = "model.json"
+
+
+def save_model(model: EnergyTimeModel, folder: Path) -> None:
+    """Write a fitted model; the folder appears complete or not at all.
+
+    Raises:
+        ModelError: the folder exists, or cannot be written.
+    """
+    if folder.exists():
+        raise ModelError(f"{folder} exists already; name another folder or remove it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            _write(model, draft)
+            draft.rename(folder)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise ModelError(f"cannot write the model {folder}: {error.strerror}; name another folder") from error
+
+
+def load_model(folder: Path) -> EnergyTimeModel:
+    """Read a model.
+
+    Raises:
+        ModelError: something is missing, damaged, or written by a newer version.
+    """
+    description = _description(folder)
+    texts = {target: _text(folder, target, description) for target in TARGETS}
+    try:
+        return EnergyTimeModel.from_parts(
+            settings=BoostingSettings(**description["settings"]),
+            feature_names=tuple(description["feature_names"]),
+            boosters={target: lightgbm.Booster(model_str=text) for target, text in texts.items()},
+            error_clocks=np.array(description["error_clocks"], dtype=np.float64).reshape(-1, 2),
+            errors=np.array(description["errors"], dtype=np.float64).reshape(-1, 2, len(description["error_clocks"])),
+        )
+    except (KeyError, TypeError, ValueError, lightgbm.basic.LightGBMError) as error:
+        raise ModelError(f"the model {folder} is damaged ({error}); fit it again") from error
+
+
+def _write(model: EnergyTimeModel, folder: Path) -> None:
+    texts = {target: model.boosters_[target].model_to_string() for target in TARGETS}
+    for target, text in texts.items():
+        (folder / f"{target}.txt").write_text(text, encoding="utf-8")
+    description = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "gpoeo_env": __version__,
+        "sha256": {target: _sha256(text) for target, text in texts.items()},
+        **model.describe(),
+    }
+    (folder / DESCRIPTION).write_text(json.dumps(description, allow_nan=False), encoding="utf-8")
+
+
+def _description(folder: Path) -> dict[str, Any]:
+    """Return what model.json holds; `Any`: checked by its reader."""
+    path = folder / DESCRIPTION
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(
+            f"no model in {folder}: it has no {DESCRIPTION}; name a folder that a fit has written"
+        ) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ModelError(f"{path} is damaged ({error}); fit the model again") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ModelError(f"{path} does not describe a model of this project; name a folder that a fit has written")
+    version = description.get("schema_version")
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise ModelError(
+            f"{path} has schema version {version!r} and this version reads up to {SCHEMA_VERSION}; "
+            "update gpoeo-env or fit the model again"
+        )
+    return description
+
+
+def _text(folder: Path, target: str, description: dict[str, Any]) -> str:
+    path = folder / f"{target}.txt"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} cannot be read ({error}); fit the model again") from error
+    checksums = description.get("sha256")
+    if not isinstance(checksums, dict) or checksums.get(target) != _sha256(text):
+        raise ModelError(f"{path} is damaged: its checksum is not the one in {DESCRIPTION}; fit the model again")
+    return text
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,249 @@
+"""The GPOEO controller as a state machine over Steps.
+
+    REFERENCE    the driver's default is measured, counters are read  -> SEARCH, PROFILE, or RELEASED
+    PROFILE      counters were missing: once more at the default      -> SEARCH
+    SEARCH       the search asks for windows                          -> HOLD
+    HOLD         the chosen pair, watched                             -> SEARCH (a window became worth its price)
+                                                                      -> ROLLED_BACK (the limit is broken)
+                                                                      -> REFERENCE (the workload has shifted)
+    ROLLED_BACK  one window at the default after a breach             -> SEARCH, or REFERENCE (the default has shifted)
+    RELEASED     progress cannot be measured: the driver decides      -> REFERENCE (progress is back)
+
+Paper: sections III (workflow) and V (search, monitoring). Beyond it, the search weighs measurement noise, the windows
+of a hold go on teaching it, and a pair that breaks its limit is left at once, whatever the models said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol
+
+from gpoeo_env.clocks import RELEASE, ClockPair, ClockTable
+from gpoeo_env.objective import Objective
+from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
+from gpoeo_env.records import Features, Ratios
+from gpoeo_policies.gpoeo.belief import Prior
+from gpoeo_policies.gpoeo.goal import Goal
+from gpoeo_policies.gpoeo.search import Search, SearchSettings
+from gpoeo_policies.gpoeo.segment import HoldRecord, Segment, is_usable
+
+__all__ = ["GpoeoPolicy", "Predictor"]
+
+BREACH_SD = 3.0
+"""A window breaks the limit when it is over it by this many standard errors: once in some 700 windows by chance at a
+pair exactly at the limit, far less below it."""
+SHIFT_SD = 4.5
+"""A window this far from what is known of its action is not noise: once in 25,000 windows by chance."""
+SHIFT_WINDOWS = 2
+"""Windows in a row that it takes to call a shift: a single one may be a checkpoint or a validation pass."""
+PATIENCE = 3
+"""Windows without usable progress in a row before the clocks are released."""
+
+
+class Predictor(Protocol):
+    """Where a search starts: boosted models, or a prior without any."""
+
+    def predict(self, features: Features, clocks: ClockTable, base: ClockPair) -> Prior:
+        """Return what is expected of every action of a table."""
+
+    def first_probe(self, clocks: ClockTable, seed: int) -> int | None:
+        """Return the action to measure first; None = the most valuable one."""
+
+
+class _Phase(Enum):
+    REFERENCE = auto()
+    PROFILE = auto()
+    SEARCH = auto()
+    HOLD = auto()
+    ROLLED_BACK = auto()
+    RELEASED = auto()
+
+
+class GpoeoPolicy:
+    """Reference, counters, prediction, local search, hold, watch."""
+
+    _phase: _Phase
+    _segment: Segment
+    _search: Search | None
+    _held: int
+    _hold_record: HoldRecord
+    _n_unusable: int
+    _n_surprises: int
+
+    def __init__(self, predictor: Predictor, settings: SearchSettings | None = None) -> None:
+        """Take what the search starts from, and how careful it is."""
+        self.predictor = predictor
+        self.settings = settings or SearchSettings()
+        self._context: PolicyContext | None = None
+        self._handlers: dict[_Phase, Callable[[Step], Decision]] = {
+            _Phase.REFERENCE: self._after_reference,
+            _Phase.PROFILE: self._after_reference,
+            _Phase.SEARCH: self._after_probe,
+            _Phase.HOLD: self._after_hold,
+            _Phase.ROLLED_BACK: self._after_rollback,
+            _Phase.RELEASED: self._after_release,
+        }
+        self._forget_segment()
+
+    def reset(self, context: PolicyContext) -> None:
+        """Forget the last episode; the first Step will be the reference."""
+        self._context = context
+        self._forget_segment()
+
+    def act(self, step: Step) -> Decision:
+        """Answer a window."""
+        return self._handlers[self._phase](step)
+
+    # One method for each state: what its window says, and where it leads.
+
+    def _after_reference(self, step: Step) -> Decision:
+        if not is_usable(step.measurement):
+            return self._wait(step, _reference("progress is not known yet"))
+        self._n_unusable = 0
+        self._segment.add_reference(step.measurement)
+        missing = self._segment.features.missing()
+        if missing and self._phase is _Phase.REFERENCE:
+            self._phase = _Phase.PROFILE
+            return Decision(
+                RELEASE, counters=True, purpose=Purpose.PROFILE, reason=f"no {missing[0]} yet: read counters"
+            )
+        return self._begin_search(step)
+
+    def _after_probe(self, step: Step) -> Decision:
+        ratios = self._segment.ratios(step.measurement)
+        if ratios is None:
+            return self._wait(step, step.decision)
+        self._n_unusable = 0
+        self.search.tell(step.decision.action, ratios)
+        return self._next()
+
+    def _after_hold(self, step: Step) -> Decision:
+        ratios = self._segment.ratios(step.measurement)
+        if ratios is None:
+            return self._wait(step, step.decision)
+        self._n_unusable = 0
+        if self._is_breach(step):
+            return self._roll_back(step, ratios)
+        if self.search.surprise(step.decision.action, ratios) > SHIFT_SD:
+            self._n_surprises += 1
+            if self._n_surprises >= SHIFT_WINDOWS:
+                return self._measure_anew("the workload has shifted: time or power left what this pair had shown")
+            return self._hold(step.decision.action)
+        self._n_surprises = 0
+        self._hold_record.add(ratios)
+        if not self._hold_record.has_doubled:
+            return self._hold(step.decision.action)
+        self.search.tell(step.decision.action, *self._hold_record.take())
+        return self._next()
+
+    def _after_rollback(self, step: Step) -> Decision:
+        ratios = self._segment.ratios(step.measurement)
+        if ratios is None:
+            return self._wait(step, step.decision)
+        if self.search.surprise(RELEASE, ratios) > SHIFT_SD:
+            return self._measure_anew("the workload has shifted: the driver's default itself has changed")
+        self.search.tell(RELEASE, ratios)
+        self.search.bar(self._held)
+        return self._next()
+
+    def _after_release(self, step: Step) -> Decision:
+        if is_usable(step.measurement):
+            return self._measure_anew("progress can be measured again")
+        return _released(step)
+
+    # Transitions.
+
+    def _forget_segment(self) -> None:
+        self._phase = _Phase.REFERENCE
+        self._segment = Segment()
+        self._search = None
+        self._held = RELEASE
+        self._hold_record = HoldRecord()
+        self._n_unusable = 0
+        self._n_surprises = 0
+
+    def _measure_anew(self, reason: str) -> Decision:
+        self._forget_segment()
+        return _reference(reason)
+
+    def _begin_search(self, step: Step) -> Decision:
+        context = self.context
+        base = context.default_pair or step.measurement.observed or context.clocks.top
+        prior = self.predictor.predict(self._segment.features, context.clocks, base)
+        first_probe = self.predictor.first_probe(context.clocks, context.seed)
+        self._search = Search(Goal.of(context.objective, context.limit), prior, self.settings, first_probe)
+        for ratios in self._segment.references:
+            self._search.tell(RELEASE, ratios)
+        return self._next()
+
+    def _next(self) -> Decision:
+        """Return the window that the search wants, or hold its choice."""
+        action = self.search.ask()
+        if action is None:
+            return self._hold(self.search.choice(self._held))
+        self._phase = _Phase.SEARCH
+        purpose = Purpose.CONFIRM if action == self.search.candidate else Purpose.PROBE
+        return Decision(action, purpose=purpose, reason=self._expectation(action))
+
+    def _hold(self, action: int) -> Decision:
+        if self._phase is not _Phase.HOLD or action != self._held:
+            self._hold_record = HoldRecord()
+        self._phase = _Phase.HOLD
+        self._held = action
+        return Decision(action, purpose=Purpose.HOLD, reason=self._expectation(action))
+
+    def _roll_back(self, step: Step, ratios: Ratios) -> Decision:
+        self._phase = _Phase.ROLLED_BACK
+        self.search.tell(step.decision.action, ratios)
+        reason = f"the limit is broken by {100 * step.excess:.1f} %: back to the driver's default"
+        return Decision(RELEASE, purpose=Purpose.PROBE, reason=reason)
+
+    def _wait(self, step: Step, again: Decision) -> Decision:
+        """Repeat a window without progress a few times, then give the clocks back."""
+        self._n_unusable += 1
+        if self._n_unusable < PATIENCE:
+            return again
+        self._phase = _Phase.RELEASED
+        return _released(step)
+
+    # Readings.
+
+    @property
+    def context(self) -> PolicyContext:
+        """The context of the episode."""
+        assert self._context is not None, "the runner resets a policy before it asks"
+        return self._context
+
+    @property
+    def search(self) -> Search:
+        """The search of this segment."""
+        assert self._search is not None, "a segment without a search is in REFERENCE, PROFILE or RELEASED"
+        return self._search
+
+    def _is_breach(self, step: Step) -> bool:
+        """Tell whether a held pair breaks the limit by more than noise; the driver's default cannot."""
+        ratios = step.measurement.ratios
+        if ratios is None or step.decision.action == RELEASE:
+            return False
+        spread = ratios.time_sd if self.context.objective is Objective.ENERGY else ratios.energy_sd
+        return step.excess > BREACH_SD * spread
+
+    def _expectation(self, action: int) -> str:
+        if action == RELEASE:
+            return "the driver's default"
+        expected = self.search.expected(action)
+        within = self.search.probability_within_limit(action)
+        change = f"{-100 * expected.saving:+.1f} % energy, {100 * expected.slowdown:+.1f} % time"
+        return f"expect {change}; {within:.0%} sure of the limit"
+
+
+def _reference(reason: str) -> Decision:
+    return Decision(RELEASE, counters=True, purpose=Purpose.REFERENCE, reason=reason)
+
+
+def _released(step: Step) -> Decision:
+    progress = step.measurement.progress
+    why = progress.reason if math.isnan(progress.work_rate) else "the energy is not known"
+    return Decision(RELEASE, purpose=Purpose.HOLD, reason=f"released: {why}")

@@ -1,0 +1,67 @@
+"""Summaries against sums done by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gpoeo_env.bench.result import EpisodeResult
+from gpoeo_env.bench.stats import summarise
+
+RESULT = EpisodeResult(
+    workload="a",
+    policy="p",
+    seed=0,
+    sm_mhz=1000,
+    mem_mhz=5000,
+    is_released=False,
+    saving=0.2,
+    slowdown=0.04,
+    violates=False,
+    measurements=5,
+    oracle_saving=0.3,
+    run_saving=0.15,
+    run_slowdown=0.05,
+    search_energy_frac=0.1,
+    windows=40,
+    is_bound=False,
+    decision_s=0.1,
+)
+
+
+def test_a_summary_holds_means_and_the_worst() -> None:
+    other = replace(RESULT, workload="b", saving=0.1, slowdown=0.08, violates=True, measurements=8, oracle_saving=0.1)
+
+    summary = summarise([RESULT, other])["p"]
+
+    assert summary.mean_saving == pytest.approx(0.15)
+    assert summary.mean_slowdown == pytest.approx(0.06)
+    assert summary.violation_rate == 0.5
+    assert summary.mean_measurements == 6.5
+    assert summary.worst_slowdown == 0.08
+    assert summary.mean_run_saving == pytest.approx(0.15)
+    assert summary.n == 2
+
+
+def test_the_oracle_ratio_is_a_ratio_of_means() -> None:
+    other = replace(RESULT, saving=0.1, oracle_saving=0.1)
+
+    assert summarise([RESULT, other])["p"].oracle_ratio == pytest.approx((0.2 + 0.1) / (0.3 + 0.1))
+
+
+def test_there_is_no_oracle_ratio_where_the_oracle_saves_nothing() -> None:
+    assert math.isnan(summarise([replace(RESULT, saving=0.0, oracle_saving=0.0)])["p"].oracle_ratio)
+
+
+def test_policies_keep_the_order_in_which_they_appear() -> None:
+    assert list(summarise([replace(RESULT, policy="z"), RESULT, replace(RESULT, policy="z")])) == ["z", "p"]
+
+
+def test_no_results_have_no_summary() -> None:
+    assert summarise([]) == {}
+
+
+def test_time_spent_deciding_is_no_part_of_a_results_identity() -> None:
+    assert replace(RESULT, decision_s=9.0) == RESULT

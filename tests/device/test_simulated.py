@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gpoeo_env.clocks import ClockPair
+from gpoeo_env.device.analytic import AnalyticDevice
+from gpoeo_env.device.simulated import SimulatedDevice, build
+from gpoeo_env.env.control import ControlLoop, ControlSettings
+from gpoeo_env.errors import ConfigError
+from gpoeo_env.policy import Decision
+from gpoeo_env.progress.meter import WorkCounterMeter
+from gpoeo_env.progress.summary import summarise
+from gpoeo_env.records import Window
+from gpoeo_env.signals import ENERGY, POWER, SM_CLOCK, WORK
+from gpoeo_env.sim.catalogue import Gpu
+from gpoeo_env.sim.closed_form import COUNTER_NAMES
+from gpoeo_env.sim.workloads import demo_workloads
+
+PAIRS = (None, ClockPair(1500, 9251), ClockPair(1200, 5001), ClockPair(600, 9501))
+
+
+def _column(window: Window, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    column = window.column(name)
+    assert column is not None
+    return column.ravel()
+
+
+@pytest.mark.parametrize("workload", [workload.name for workload in demo_workloads()])
+def test_samples_agree_with_the_closed_form_on_mean_rate_and_power(gpu: Gpu, workload: str) -> None:
+    sampled = SimulatedDevice(gpu, demo_workloads(), noise=0.0)
+    analytic = AnalyticDevice(gpu, demo_workloads(), noise=0.0)
+    sampled.begin(0, workload)
+    analytic.begin(0, workload)
+    for pair in PAIRS:
+        sampled.set_clocks(pair)
+        analytic.set_clocks(pair)
+        rows, edges = sampled.observe(300.0), analytic.observe(300.0)
+        assert rows.rate(WORK.name) == pytest.approx(edges.rate(WORK.name), rel=0.01)
+        assert rows.rate(ENERGY.name) == pytest.approx(edges.rate(ENERGY.name), rel=0.01)
+        assert rows.mean(POWER) == pytest.approx(edges.mean(POWER), rel=0.01)
+        assert rows.settle == edges.settle
+
+
+def test_both_levels_tell_the_same_truth(gpu: Gpu) -> None:
+    sampled, analytic = SimulatedDevice(gpu, demo_workloads()), AnalyticDevice(gpu, demo_workloads())
+    sampled.begin(0, "lstm")
+    analytic.begin(0, "lstm")
+    np.testing.assert_array_equal(sampled.truth().energy, analytic.truth().energy)
+
+
+def test_rows_come_at_the_stated_spacing(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads(), sample_s=0.25)
+    device.begin(0)
+    window = device.observe(10.0)
+    assert np.diff(window.t_s) == pytest.approx(np.full(40, 0.25))
+    assert not window.synthesised
+
+
+def test_power_repeats_with_the_iteration(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads(), noise=0.0, sample_s=0.01)
+    device.begin(0, "unet3d")
+    window = device.observe(60.0)
+    power_w = _column(window, POWER.name) - window.mean(POWER)
+    spectrum = np.abs(np.fft.rfft(power_w))
+    strongest_hz = np.fft.rfftfreq(len(power_w), 0.01)[np.argmax(spectrum)]
+    assert strongest_hz == pytest.approx(window.rate(WORK.name), abs=1 / 60)
+
+
+def test_energy_counts_millijoules_and_work_counts_whole_iterations(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads())
+    device.begin(0)
+    window = device.observe(10.0)
+    millijoules = _column(window, ENERGY.name) * 1000
+    assert millijoules == pytest.approx(np.round(millijoules), abs=1e-4)
+    assert np.array_equal(_column(window, WORK.name), np.floor(_column(window, WORK.name)))
+
+
+def test_sensor_rows_scatter_by_the_stated_noise(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads(), noise=0.02)
+    device.begin(0, "gcn")
+    active = _column(device.observe(400.0), "sm_active")[1:]
+    assert active.std() / active.mean() == pytest.approx(0.02, rel=0.1)
+
+
+def test_a_windows_stated_error_of_time_holds_the_counting_of_whole_iterations(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads(), noise=0.0)
+    device.begin(0, "unet3d")
+    windows = [device.observe(7.3) for _ in range(400)]
+    rates = [window.rate(WORK.name) for window in windows]
+    assert windows[0].spread is not None
+    assert np.std(rates) / np.mean(rates) == pytest.approx(windows[0].spread.time, rel=0.15)
+
+
+def test_an_interval_counter_has_no_first_row_and_still_a_mean(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads())
+    device.begin(0)
+    window = device.observe(10.0)
+    assert math.isnan(_column(window, "dram_active")[0])
+    features = summarise(window, WorkCounterMeter()).features
+    assert all(math.isfinite(features.get(name)) for name in COUNTER_NAMES)
+
+
+def test_windows_go_on_where_the_last_one_ended(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads())
+    device.begin(0)
+    before, after = device.observe(10.0), device.observe(10.0)
+    assert after.t_s[0] == before.t_s[-1]
+    for name in (ENERGY.name, WORK.name):
+        assert _column(after, name)[0] == pytest.approx(_column(before, name)[-1], abs=1e-3)
+
+
+def test_clock_readings_are_those_in_force(gpu: Gpu) -> None:
+    device = SimulatedDevice(gpu, demo_workloads())
+    device.begin(0)
+    device.set_clocks(ClockPair(1200, 5001))
+    assert np.unique(_column(device.observe(10.0), SM_CLOCK.name)).tolist() == [1200.0]
+
+
+def test_an_episode_on_samples_saves_energy_within_the_limit(gpu: Gpu) -> None:
+    with ControlLoop(SimulatedDevice(gpu, demo_workloads()), ControlSettings(budget_s=300.0)) as loop:
+        step = loop.begin(seed=0, workload="mobilenet")
+        truth = loop.truth()
+        best = loop.settings.objective.best(truth.time, truth.energy, loop.settings.limit)
+        while not step.is_last:
+            step = loop.step(Decision(best))
+    assert step.terminated
+    assert step.totals.saving == pytest.approx(truth.of(best).saving * 290 / 300, abs=0.04)
+
+
+@pytest.mark.parametrize("sample_s", [0.0, -0.1, math.nan])
+def test_row_spacing_out_of_range_is_refused(gpu: Gpu, sample_s: float) -> None:
+    with pytest.raises(ConfigError, match="sample_s"):
+        SimulatedDevice(gpu, demo_workloads(), sample_s=sample_s)
+
+
+def test_a_spec_sets_the_row_spacing() -> None:
+    device = build("rtx3080ti", {"sample_s": 0.5, "noise": 0.0})
+    device.begin(0)
+    assert len(device.observe(10.0).t_s) == 21
+    assert "a row every 0.5 s" in device.info.provenance
+
+
+def test_a_spec_with_an_unknown_setting_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"device sim-samples:rtx3080ti: .*'sampel_s'; did you mean sample_s"):
+        build("rtx3080ti", {"sampel_s": 0.5})

@@ -1,0 +1,116 @@
+"""The boosted models: what physics demands of them, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpoeo_env.clocks import ClockPair
+from gpoeo_env.errors import ModelError
+from gpoeo_env.records import Features
+from gpoeo_env.trace.sweep import Sweep, SweepSet
+from gpoeo_policies.gpoeo.models import EnergyTimeModel
+
+
+def features_of(sweep: Sweep) -> Features:
+    row = sweep.reference_row
+    return Features.of(
+        {"power_w": sweep.watts[row], **dict(zip(sweep.counter_names, sweep.counters[row], strict=True))}
+    )
+
+
+def test_time_never_rises_with_a_clock(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    prior = model.predict(features_of(sweep), sweep.clocks, sweep.reference)
+    by_pair = dict(zip(sweep.clocks, prior.mean[0, 1:], strict=True))
+
+    for pair in sweep.clocks:
+        for faster in (ClockPair(pair.sm_mhz + 100, pair.mem_mhz), ClockPair(pair.sm_mhz, 2 * pair.mem_mhz)):
+            if faster in by_pair:
+                assert by_pair[faster] <= by_pair[pair] + 1e-12
+
+
+def test_the_reference_is_predicted_exactly(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    prior = model.predict(features_of(sweep), sweep.clocks, sweep.reference)
+
+    assert prior.mean[:, [0, sweep.clocks.action_of(sweep.reference)]].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_an_unseen_workload_is_predicted_better_than_by_the_mean_of_the_others(
+    model: EnergyTimeModel, sweeps: SweepSet
+) -> None:
+    sweep = sweeps.named("work0")
+    truth = np.log([sweep.time_ratio, sweep.energy_ratio])
+    predicted = model.predict(features_of(sweep), sweep.clocks, sweep.reference).mean[:, 1:]
+    mean = np.mean([np.log([other.time_ratio, other.energy_ratio]) for other in sweeps.others("work0")], axis=0)
+
+    assert np.abs(predicted - truth).mean() < 0.6 * np.abs(mean - truth).mean()
+
+
+def test_errors_are_measured_on_workloads_that_the_fit_did_not_see(sweeps: SweepSet) -> None:
+    others = sweeps.others("work0")
+    model = EnergyTimeModel().fit(others)
+    seen = []
+    for sweep in others:
+        predicted = model.predict(features_of(sweep), sweep.clocks, sweep.reference).mean[:, 1:]
+        seen.append(np.log([sweep.time_ratio, sweep.energy_ratio]) - predicted)
+
+    assert np.abs(model.errors_).mean() > 1.5 * np.abs(seen).mean()
+
+
+def test_the_order_of_the_features_changes_nothing(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    features = features_of(sweep)
+    shuffled = Features(features.names[::-1], features.values[::-1])
+
+    prior = model.predict(features, sweep.clocks, sweep.reference)
+    assert model.predict(shuffled, sweep.clocks, sweep.reference).mean.tolist() == prior.mean.tolist()
+
+
+def test_features_that_the_model_does_not_know_change_nothing(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    features = features_of(sweep)
+    more = Features(("temperature_c", *features.names), np.concatenate(([60.0], features.values)))
+
+    prior = model.predict(features, sweep.clocks, sweep.reference)
+    assert model.predict(more, sweep.clocks, sweep.reference).mean.tolist() == prior.mean.tolist()
+
+
+def test_a_feature_that_the_device_does_not_report_is_named(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+
+    features = Features.of({"power_w": 200.0, "sm_active": 0.5, "dram_activity": 0.1})
+
+    with pytest.raises(ModelError, match=r"fitted on feature 'dram_active'.*did you mean dram_activity"):
+        model.predict(features, sweep.clocks, sweep.reference)
+
+
+def test_a_missing_value_is_predicted_all_the_same(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    features = Features.of({"power_w": 200.0, "sm_active": np.nan, "dram_active": 0.1})
+
+    assert np.isfinite(model.predict(features, sweep.clocks, sweep.reference).mean).all()
+
+
+def test_equal_sweeps_give_equal_models(sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    first, second = (
+        EnergyTimeModel().fit(sweeps.others("work0")).predict(features_of(sweep), sweep.clocks, sweep.reference)
+        for _ in range(2)
+    )
+
+    assert first.mean.tolist() == second.mean.tolist()
+    assert first.covariance.tolist() == second.covariance.tolist()
+
+
+def test_one_workload_teaches_nothing(sweeps: SweepSet) -> None:
+    with pytest.raises(ModelError, match="at least 2 workloads; there are 1"):
+        EnergyTimeModel().fit(sweeps.sweeps[:1])
+
+
+def test_a_model_that_was_not_fitted_says_so(sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+
+    with pytest.raises(ModelError, match="has not been fitted"):
+        EnergyTimeModel().predict(features_of(sweep), sweep.clocks, sweep.reference)
