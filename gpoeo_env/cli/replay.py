@@ -12,6 +12,7 @@ from gpoeo_env.bench.replay import available_cores
 from gpoeo_env.bench.replay import replay as replay_plan
 from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.bench.stats import summarise
+from gpoeo_env.cli.config_file import ConfigOption
 from gpoeo_env.cli.options import INTERRUPTED, JsonOption, MaxSlowdownOption, MinSavingOption, ObjectiveOption, limit_of
 from gpoeo_env.cli.output import print_json, progress_bar, stdout
 from gpoeo_env.cli.tables import aim, count, percent, summary_table, workload_table
@@ -59,6 +60,7 @@ def replay(
         int | None,
         typer.Option(metavar="N", help="Worker processes; results do not depend on it.  [default: one a core]"),
     ] = None,
+    config: ConfigOption = None,  # noqa: ARG001 - its callback has set the other options
     json: JsonOption = False,
 ) -> None:
     """Replay policies on every workload of a recorded sweep and compare them with the best single clock pair.

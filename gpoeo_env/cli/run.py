@@ -13,6 +13,7 @@ import typer
 
 from gpoeo_env.bench.learning import sweeps_to_learn_from
 from gpoeo_env.bench.result import EpisodeResult, result_of
+from gpoeo_env.cli.config_file import ConfigOption
 from gpoeo_env.cli.live import LineView, LiveView
 from gpoeo_env.cli.options import (
     INTERRUPTED,
@@ -65,6 +66,7 @@ def run(
         ),
     ] = None,
     no_log: Annotated[bool, typer.Option("--no-log", help="Write no log.")] = False,
+    config: ConfigOption = None,  # noqa: ARG001 - its callback has set the other options
     json: JsonOption = False,
 ) -> None:
     """Run one policy on one device, show what it does and why, and log every window.

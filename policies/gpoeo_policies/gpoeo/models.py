@@ -93,7 +93,10 @@ class EnergyTimeModel:
             ModelError: there are fewer than two workloads, or their counters differ.
         """
         if len(sweeps) < LEAST_WORKLOADS:
-            raise ModelError(f"models need sweeps of at least {LEAST_WORKLOADS} workloads; there are {len(sweeps)}")
+            raise ModelError(
+                f"models need sweeps of at least {LEAST_WORKLOADS} workloads to learn from; there are {len(sweeps)}; "
+                "record more, or search without a model (gpoeo,start=top)"
+            )
         if len({sweep.counter_names for sweep in sweeps}) != 1:
             raise ModelError("models need sweeps with the same counters in the same order")
         samples = [_Samples.of(sweep) for sweep in sweeps]

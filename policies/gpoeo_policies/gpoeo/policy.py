@@ -234,9 +234,10 @@ class GpoeoPolicy:
         if action == RELEASE:
             return "the driver's default"
         expected = self.search.expected(action)
-        within = self.search.probability_within_limit(action)
-        change = f"{-100 * expected.saving:+.1f} % energy, {100 * expected.slowdown:+.1f} % time"
-        return f"expect {change}; {within:.0%} sure of the limit"
+        change = f"expect {-100 * expected.saving:+.1f} % energy, {100 * expected.slowdown:+.1f} % time"
+        if self.context.objective.limited_quantity is None:
+            return change
+        return f"{change}; {self.search.probability_within_limit(action):.0%} sure of the limit"
 
 
 def _reference(reason: str) -> Decision:

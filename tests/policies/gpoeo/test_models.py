@@ -105,7 +105,7 @@ def test_equal_sweeps_give_equal_models(sweeps: SweepSet) -> None:
 
 
 def test_one_workload_teaches_nothing(sweeps: SweepSet) -> None:
-    with pytest.raises(ModelError, match="at least 2 workloads; there are 1"):
+    with pytest.raises(ModelError, match="at least 2 workloads to learn from; there are 1"):
         EnergyTimeModel().fit(sweeps.sweeps[:1])
 
 
