@@ -7,12 +7,9 @@
 Importing this package loads no heavy library; the sub-packages say what they need.
 """
 
-from importlib.metadata import version
-
 from gpoeo_env.env.registration import register_envs
+from gpoeo_env.version import __version__
 
 __all__ = ["__version__"]
-
-__version__ = version("gpoeo-env")
 
 register_envs()

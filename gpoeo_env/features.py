@@ -17,8 +17,8 @@ from gpoeo_env.signals import CANONICAL
 
 __all__ = ["CHANNELS", "OBSERVATION_NAMES", "observation_bounds", "observation_of"]
 
-MOST_RATIO = 10.0
-"""Bound of time and energy ratios: the lowest SM clock of a catalogued GPU is a tenth of its highest."""
+MOST_RATIO = 25.0
+"""Bound of time and energy ratios: the lowest memory clock of a catalogued GPU is 1/23 of its highest."""
 MOST_POWER = 2.0
 """Bound of power over the board limit: short windows see spikes above the limit."""
 

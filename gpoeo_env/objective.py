@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from gpoeo_env.errors import ConfigError, UnknownNameError
 from gpoeo_env.records import Ratios
 
-__all__ = ["Objective", "Score"]
+__all__ = ["TOLERANCE", "Objective", "Score"]
 
 Array = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+"""Rounding of the division behind a ratio must not turn a pair exactly at the limit into a violation."""
 
 
 class Score(NamedTuple):

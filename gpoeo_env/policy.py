@@ -30,7 +30,8 @@ class Purpose(Enum):
 
     REFERENCE = "reference"
     """Measure the driver's default. Directly after another reference window it refines the reference; after
-    anything else it opens a new reference segment (the workload has shifted)."""
+    anything else it opens a new reference segment (the workload has shifted). Any other window at action 0 but a
+    hold refines the reference in force."""
     PROFILE = "profile"
     """Read counters."""
     PROBE = "probe"

@@ -13,8 +13,11 @@ __all__ = [
     "ENERGY",
     "MEM_CLOCK",
     "POWER",
+    "POWER_AVERAGE",
+    "POWER_INSTANT",
     "SM_CLOCK",
     "TEMPERATURE",
+    "THROTTLE_REASONS",
     "WORK",
     "Behaviour",
     "Signal",
@@ -51,9 +54,16 @@ ENERGY = Signal("energy_j", "J", Behaviour.COUNTER)
 WORK = Signal("work", "unit", Behaviour.COUNTER)
 """Work done, in the device's or the program's own unit (iterations, samples, sweep units)."""
 POWER = Signal("power_w", "W", Behaviour.GAUGE)
+"""The driver's plain reading; on NVIDIA Ampere and later a moving average of about one second."""
+POWER_INSTANT = Signal("power_instant_w", "W", Behaviour.GAUGE)
+"""Without the driver's averaging: what shows an iteration that is shorter than that second."""
+POWER_AVERAGE = Signal("power_average_w", "W", Behaviour.GAUGE)
+"""Averaged by the driver, where it tells its average and its instantaneous reading apart."""
 SM_CLOCK = Signal("sm_clock_mhz", "MHz", Behaviour.GAUGE)
 MEM_CLOCK = Signal("mem_clock_mhz", "MHz", Behaviour.GAUGE)
 TEMPERATURE = Signal("temperature_c", "degC", Behaviour.GAUGE)
+THROTTLE_REASONS = Signal("throttle_reasons", "bits", Behaviour.LABEL)
+"""The driver's reasons for clocks below the request, as NVML codes them."""
 
 _RATIOS = (
     "sm_active",
@@ -71,9 +81,12 @@ CANONICAL: tuple[Signal, ...] = (
     ENERGY,
     WORK,
     POWER,
+    POWER_INSTANT,
+    POWER_AVERAGE,
     SM_CLOCK,
     MEM_CLOCK,
     TEMPERATURE,
+    THROTTLE_REASONS,
     *(Signal(name, "1", Behaviour.INTERVAL) for name in _RATIOS),
     Signal("pcie_tx_bytes", "B/s", Behaviour.INTERVAL),
     Signal("pcie_rx_bytes", "B/s", Behaviour.INTERVAL),

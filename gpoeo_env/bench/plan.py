@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from gpoeo_env.device.virtual import MAX_NOISE
 from gpoeo_env.env.control import ControlSettings
 from gpoeo_env.errors import ConfigError, UnknownNameError, UsageError
 from gpoeo_env.objective import Objective
@@ -76,8 +77,8 @@ class ReplayPlan:
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise UsageError(f"{what} named twice: {', '.join(twice)}; name each once")
-        if not 0.0 <= self.noise < 1.0:
-            raise ConfigError(f"noise is a fraction, 0 <= noise < 1 (0.01 means 1 %); got {self.noise:g}")
+        if not 0.0 <= self.noise <= MAX_NOISE:
+            raise ConfigError(f"noise is a fraction from 0 to {MAX_NOISE:g} (0.01 means 1 %); got {self.noise:g}")
         if self.n_seeds < 1:
             raise ConfigError(f"a replay needs at least one seed; got {self.n_seeds}")
         self.control_settings()

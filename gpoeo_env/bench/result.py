@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpoeo_env.env.control import ControlLoop
-from gpoeo_env.objective import Objective
+from gpoeo_env.objective import TOLERANCE, Objective
 from gpoeo_env.records import Ratios, TruthTable
 from gpoeo_env.runner.episode import Episode
 
 __all__ = ["EpisodeResult", "breaks_limit", "result_of"]
-
-TOLERANCE = 1e-9
-"""Rounding of the division behind a ratio must not turn a pair exactly at the limit into a violation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +21,7 @@ class EpisodeResult:
 
     Attributes:
         workload, policy, seed: which episode; the policy as it was spelled.
+        objective: what the policy was asked to achieve.
         sm_mhz, mem_mhz: the pair finally held; the declared reference pair where the policy released the clocks, and
             None where the device declares none.
         is_released: the policy held action 0.
@@ -43,6 +41,7 @@ class EpisodeResult:
     workload: str
     policy: str
     seed: int
+    objective: str
     sm_mhz: int | None
     mem_mhz: int | None
     is_released: bool
@@ -87,6 +86,7 @@ def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: boo
         workload=episode.workload or "",
         policy=policy,
         seed=episode.seed,
+        objective=context.objective.value,
         sm_mhz=pair.sm_mhz if pair else None,
         mem_mhz=pair.mem_mhz if pair else None,
         is_released=held.pair is None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpoeo_env.bench.result import EpisodeResult
+from gpoeo_env.objective import Objective
 
 __all__ = ["Summary", "summarise"]
 
@@ -21,7 +22,8 @@ class Summary:
         mean_saving, mean_slowdown: of the pairs finally held, noise-free.
         violation_rate: share of results whose held pair breaks the limit.
         mean_measurements: windows until the first hold.
-        oracle_ratio: mean saving / mean oracle saving; NaN where the oracle saves nothing.
+        oracle_ratio: mean saving / mean oracle saving; NaN where the oracle saves nothing, or something else than
+            energy was to be minimised.
         worst_slowdown: the largest slowdown of a held pair.
         mean_run_saving, mean_run_slowdown: whole runs, search paid.
         mean_search_energy_frac: share of a run's energy spent before the first hold.
@@ -52,13 +54,14 @@ def summarise(results: Iterable[EpisodeResult]) -> dict[str, Summary]:
 
 def _summary_of(results: list[EpisodeResult]) -> Summary:
     mean_saving = _mean(result.saving for result in results)
+    is_saving_the_aim = all(result.objective == Objective.ENERGY.value for result in results)
     mean_oracle = _mean(result.oracle_saving for result in results)
     return Summary(
         mean_saving=mean_saving,
         mean_slowdown=_mean(result.slowdown for result in results),
         violation_rate=_mean(result.violates for result in results),
         mean_measurements=_mean(result.measurements for result in results),
-        oracle_ratio=mean_saving / mean_oracle if mean_oracle > 0 else math.nan,
+        oracle_ratio=mean_saving / mean_oracle if mean_oracle > 0 and is_saving_the_aim else math.nan,
         worst_slowdown=max(result.slowdown for result in results),
         mean_run_saving=_mean(result.run_saving for result in results),
         mean_run_slowdown=_mean(result.run_slowdown for result in results),

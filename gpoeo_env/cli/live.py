@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from rich.console import Console, Group
+from rich.console import Console, Group, JustifyMethod
 from rich.live import Live
 from rich.text import Text
 
@@ -20,6 +20,22 @@ __all__ = ["LineView", "LiveView"]
 
 SHOWN_WINDOWS = 14
 """Windows in the live table: with title and totals they fit a terminal of 24 lines."""
+
+
+WIDE = 100
+"""Columns of a terminal that has room for the clocks in force beside those asked for."""
+_COLUMNS: dict[str, int | None] = {
+    "#": 4,
+    "purpose": 9,
+    "asked": 10,
+    "in force": 10,
+    "W": 4,
+    "slower": 7,
+    "saved": 7,
+    "why": None,
+}
+"""Widths; None = what is left."""
+_NUMBERS = ("#", "W", "slower", "saved")
 
 
 class LiveView:
@@ -50,14 +66,18 @@ class LiveView:
         self._live.stop()
 
     def _drawing(self, last: Step) -> Group:
-        table = new_table(self._title, [], ["#"])
-        for name, width in (("purpose", 9), ("asked", 9), ("in force", 9)):
-            table.add_column(name, width=width)
-        for name in ("W", "slower", "saved"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
+        shown = _COLUMNS if self._live.console.width >= WIDE else [name for name in _COLUMNS if name != "in force"]
+        table = new_table(self._title, [], [])
+        for name in shown:
+            width = _COLUMNS[name]
+            if width is None:
+                table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1)
+            else:
+                justify: JustifyMethod = "right" if name in _NUMBERS else "left"
+                table.add_column(name, no_wrap=True, width=width, justify=justify)
         for step in self._steps:
-            table.add_row(*_cells(step))
+            cells = dict(zip(_COLUMNS, _cells(step), strict=True))
+            table.add_row(*(cells[name] for name in shown))
         return Group(table, Text(_so_far(last)))
 
 

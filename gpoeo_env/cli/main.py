@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from gpoeo_env import __version__
 from gpoeo_env.cli import demo, plugins, replay, run, trace
 from gpoeo_env.errors import GpoeoError
+from gpoeo_env.version import __version__
 
 __all__ = ["app", "main"]
 

@@ -14,13 +14,15 @@ import math
 from dataclasses import dataclass, replace
 from typing import Self
 
-from gpoeo_env.clocks import RELEASE
+from gpoeo_env.clocks import RELEASE, ClockPair
 from gpoeo_env.device.base import Device, HasTruth
 from gpoeo_env.errors import ConfigError, DeviceError, DeviceLostError, UsageError
 from gpoeo_env.objective import Objective
 from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
+from gpoeo_env.progress.choosing import ChoosingMeter
+from gpoeo_env.progress.counter_work import CounterWorkMeter
 from gpoeo_env.progress.meter import ProgressMeter, WorkCounterMeter
-from gpoeo_env.progress.summary import combine_references, reference_of, relative_to, summarise
+from gpoeo_env.progress.summary import combine_references, reference_of, relative_to, summarise, unseen
 from gpoeo_env.records import Measurement, Reference, Totals, TruthTable, WindowEnd
 
 __all__ = ["ControlLoop", "ControlSettings"]
@@ -82,13 +84,14 @@ class ControlLoop:
         Args:
             device: any device.
             settings: defaults where None.
-            meter: how progress is measured; the work counter where None.
+            meter: how progress is measured; None = the best of work counter and counter work that answers.
         """
         self.device = device
         self.settings = settings or ControlSettings()
-        self._meter = meter or WorkCounterMeter()
+        self._meter = ChoosingMeter(*([meter] if meter else [WorkCounterMeter(), CounterWorkMeter()]))
         self._context: PolicyContext | None = None
         self._last: Step | None = None
+        self._segment = 0
 
     def __enter__(self) -> Self:
         """Return self."""
@@ -125,6 +128,8 @@ class ControlLoop:
             seed=seed,
         )
         self._last = None
+        self._segment = 0
+        self._meter.reset()
         decision = Decision(RELEASE, counters=True, purpose=Purpose.REFERENCE, reason="measure the driver's default")
         step = self._advance(decision)
         for _ in range(self.settings.reference_windows - 1):
@@ -137,11 +142,13 @@ class ControlLoop:
         """Carry out a decision and return what its window showed.
 
         Raises:
-            UsageError: no episode is running, or a reference was asked for at locked clocks.
+            UsageError: no episode is running, this is no `Decision`, or a reference was asked for at locked clocks.
             ClockNotSupportedError: the action is outside the action space.
         """
         if self._last is None or self._last.is_last:
             raise UsageError("no episode is running; call begin() first")
+        if not isinstance(decision, Decision):
+            raise UsageError(f"a policy answers with a Decision, not with {decision!r}; wrap it: Decision(action)")
         return self._advance(decision)
 
     def truth(self) -> TruthTable:
@@ -164,11 +171,14 @@ class ControlLoop:
         pair = self.device.clocks.pair_of(decision.action)
         try:
             self.device.set_clocks(pair)
-            window = self.device.observe(decision.window_s or self.settings.window_s)
+            window = self.device.observe(self._meter.align(self._window_s(decision)))
         except DeviceLostError:
             if self._last is None:
                 raise
-            return self._lost(self._last, decision)
+            return self._lost(self._last, decision, pair)
+        if self._opens_segment(decision):
+            self._segment += 1
+            self._meter.reset()
         measurement = summarise(window, self._meter)
         reference = self._reference_after(decision, measurement)
         if reference is not None:
@@ -192,12 +202,14 @@ class ControlLoop:
         )
         return self._last
 
-    def _lost(self, last: Step, decision: Decision) -> Step:
-        """End the episode with a window in which nothing was seen, so that no sum over Steps counts one twice."""
+    def _lost(self, last: Step, decision: Decision, pair: ClockPair | None) -> Step:
+        """End the episode with a window in which nothing was seen."""
         self._last = replace(
             last,
             index=last.index + 1,
             decision=decision,
+            pair=pair,
+            measurement=unseen(last.measurement.features.names),
             saved_frac=0.0,
             excess=math.nan,
             terminated=True,
@@ -210,35 +222,46 @@ class ControlLoop:
         known = self._last.reference if self._last else None
         if decision.action != RELEASE or decision.purpose in (Purpose.HOLD, Purpose.IDLE):
             return known
-        was_reference = self._last is not None and self._last.decision.purpose is Purpose.REFERENCE
-        opens_segment = known is None or (decision.purpose is Purpose.REFERENCE and not was_reference)
-        segment = 0 if known is None else known.segment + opens_segment
-        measured = reference_of(measurement, segment)
-        if measured is None:
-            return None if opens_segment else known
-        return measured if opens_segment or known is None else combine_references(known, measured)
+        measured = reference_of(measurement, self._segment)
+        if self._opens_segment(decision) or known is None:
+            return measured
+        return known if measured is None else combine_references(known, measured)
+
+    def _window_s(self, decision: Decision) -> float:
+        return self.settings.window_s if decision.window_s is None else decision.window_s
+
+    def _opens_segment(self, decision: Decision) -> bool:
+        """Tell whether a window measures the driver's default anew; see `Purpose.REFERENCE`."""
+        was_reference = self._last is None or self._last.decision.purpose is Purpose.REFERENCE
+        return decision.purpose is Purpose.REFERENCE and not was_reference
 
     def _spent(self, measurement: Measurement, reference: Reference | None) -> _Spent:
-        """Return what the window and its settling cost, cut where the budget is reached."""
+        """Return what the window and its settling cost, cut where the budget is reached.
+
+        Seconds are set against the default's where progress is known, joules where energy is known too; what nobody
+        measured on either side is in neither sum.
+        """
         settle = measurement.settle
         seconds = measurement.duration_s + settle.seconds
-        joules = measurement.energy_j + settle.joules
-        settle_work = settle.work if math.isfinite(settle.work) else settle.seconds * measurement.progress.work_rate
-        work = measurement.duration_s * measurement.progress.work_rate + settle_work
-        if reference is None or not math.isfinite(work) or not math.isfinite(joules):
-            return _Spent(seconds, joules if math.isfinite(joules) else 0.0, 0.0, 0.0, 1.0, 0.0, reaches_budget=False)
-        done = self._last.totals.reference_seconds if self._last else 0.0
+        joules = measurement.energy_j + _or(settle.joules, settle.seconds * measurement.power_w)
+        work_rate = measurement.progress.work_rate
+        work = measurement.duration_s * work_rate + _or(settle.work, settle.seconds * work_rate)
+        is_energy_known = math.isfinite(joules)
+        if reference is None or not math.isfinite(work):
+            return _Spent(seconds, joules if is_energy_known else 0.0, 0.0, 0.0, 1.0, 0.0, reaches_budget=False)
         reference_s = work * reference.seconds_per_work
-        left_s = self.settings.budget_s - done
+        left_s = self.settings.budget_s - (self._last.totals.reference_seconds if self._last else 0.0)
         share = min(1.0, left_s / reference_s)
         reference_w = reference.joules_per_work / reference.seconds_per_work
+        reference_j = reference_s * reference_w if is_energy_known else 0.0
+        joules = joules if is_energy_known else 0.0
         return _Spent(
             seconds=share * seconds,
             joules=share * joules,
             reference_seconds=share * reference_s,
-            reference_joules=share * reference_s * reference_w,
+            reference_joules=share * reference_j,
             share=share,
-            saved_frac=share * (reference_s * reference_w - joules) / (reference_w * self.settings.budget_s),
+            saved_frac=share * (reference_j - joules) / (reference_w * self.settings.budget_s),
             reaches_budget=reference_s >= left_s,
         )
 
@@ -255,7 +278,7 @@ class ControlLoop:
             search_seconds=before.search_seconds + (0.0 if holds else spent.seconds),
             search_joules=before.search_joules + (0.0 if holds else spent.joules),
             settle_seconds=before.settle_seconds + spent.share * measurement.settle.seconds,
-            settle_joules=before.settle_joules + spent.share * measurement.settle.joules,
+            settle_joules=before.settle_joules + spent.share * _or(measurement.settle.joules, 0.0),
             held=holds,
         )
 
@@ -281,3 +304,8 @@ class _Spent:
     share: float
     saved_frac: float
     reaches_budget: bool
+
+
+def _or(value: float, otherwise: float) -> float:
+    """Return a value, or what stands in for it where nobody measured it."""
+    return value if math.isfinite(value) else otherwise

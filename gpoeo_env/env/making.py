@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from gpoeo_env.device.opening import build_device
 from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.clock_env import EXCESS_PENALTY, ClockEnv
 from gpoeo_env.env.control import ControlSettings
+from gpoeo_env.errors import UnknownNameError
 from gpoeo_env.objective import Objective
 from gpoeo_env.trace.sweep import SweepSet
 
@@ -38,11 +40,11 @@ def make_simulated(
         settings: fields of `ControlSettings` (limit, window_s, budget_s, ...). `Any`: they are of several types.
 
     Raises:
-        UnknownNameError: there is no such GPU, workload or objective.
+        UnknownNameError: there is no such GPU, workload, objective or setting.
         ConfigError: a setting is out of range.
     """
     device = build_device("sim-samples" if samples else "sim", gpu, _given(noise=noise))
-    control = ControlSettings(objective=Objective.named(objective), **settings)
+    control = _control(objective, settings)
     return ClockEnv(device, control, workload=workload, excess_penalty=excess_penalty)
 
 
@@ -70,15 +72,24 @@ def make_replay(
     Raises:
         TraceError: the file cannot be used.
         UsageError: the workloads have different clock tables.
-        UnknownNameError: there is no such workload or objective.
+        UnknownNameError: there is no such workload, objective or setting.
         ConfigError: a setting is out of range.
     """
     chosen = _given(noise=noise, nearest=nearest)
     device = (
         ReplayDevice(sweeps, **chosen) if isinstance(sweeps, SweepSet) else build_device("replay", str(sweeps), chosen)
     )
-    control = ControlSettings(objective=Objective.named(objective), **settings)
+    control = _control(objective, settings)
     return ClockEnv(device, control, workload=workload, excess_penalty=excess_penalty)
+
+
+def _control(objective: str, settings: Mapping[str, Any]) -> ControlSettings:
+    """Check the names of settings, which Python would answer with a TypeError. `Any`: they are of several types."""
+    known = [part.name for part in fields(ControlSettings)]
+    for name in settings:
+        if name not in known:
+            raise UnknownNameError("setting", name, known)
+    return ControlSettings(objective=Objective.named(objective), **settings)
 
 
 def _given(**settings: float | bool | None) -> Mapping[str, Any]:

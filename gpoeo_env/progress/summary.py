@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from gpoeo_env.progress.meter import UNSTATED_REL_SD, ProgressMeter
-from gpoeo_env.records import Features, Measurement, Ratios, Reference, Spread, Window
+from gpoeo_env.records import Features, Measurement, Progress, Ratios, Reference, Spread, Window
 from gpoeo_env.signals import ENERGY, POWER, Behaviour
 
-__all__ = ["combine_references", "reference_of", "relative_to", "summarise"]
+__all__ = ["combine_references", "reference_of", "relative_to", "summarise", "unseen"]
 
 HONOURED_TOLERANCE_MHZ = 15
 """One clock step of every catalogued GPU: a lock that is farther off was not honoured."""
@@ -41,6 +42,22 @@ def summarise(window: Window, meter: ProgressMeter) -> Measurement:
         honoured=_is_honoured(window),
         throttled=_is_throttled(window),
         missing=missing,
+    )
+
+
+def unseen(feature_names: Sequence[str]) -> Measurement:
+    """Return the measurement of a window in which nothing was seen: the device was lost."""
+    return Measurement(
+        duration_s=0.0,
+        energy_j=math.nan,
+        energy_source="none",
+        power_w=math.nan,
+        progress=Progress(math.nan, math.nan, kind="none", reason="the device was lost"),
+        ratios=None,
+        spread=Spread(math.nan, math.nan),
+        features=Features.of(dict.fromkeys(feature_names, math.nan)),
+        observed=None,
+        missing=(*feature_names, "progress", "energy_j"),
     )
 
 

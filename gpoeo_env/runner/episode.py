@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
-from gpoeo_env.clocks import ClockPair
 from gpoeo_env.env.control import ControlLoop
 from gpoeo_env.policy import Policy, PolicyContext, Purpose, Step, UsesTruth
 
@@ -48,16 +47,6 @@ class Episode:
     def last(self) -> Step:
         """The last window."""
         return self.steps[-1]
-
-    @property
-    def final_action(self) -> int:
-        """The action in force when the episode ended."""
-        return self.last.decision.action
-
-    @property
-    def final_pair(self) -> ClockPair | None:
-        """The pair in force when the episode ended; None = released."""
-        return self.last.pair
 
     @property
     def held(self) -> Step:

@@ -17,10 +17,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from gpoeo_env import __version__
 from gpoeo_env.errors import ArtefactError, UsageError
 from gpoeo_env.policy import PolicyContext, Step
 from gpoeo_env.records import Features
+from gpoeo_env.version import __version__
 
 __all__ = ["SCHEMA_VERSION", "JsonlLog", "plain"]
 

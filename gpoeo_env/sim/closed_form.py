@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from gpoeo_env import __version__
 from gpoeo_env.clocks import ClockPair
 from gpoeo_env.sim.catalogue import Gpu
 from gpoeo_env.sim.physics import PowerParts, Times, iteration_times, power_parts, rows_under_limit
 from gpoeo_env.sim.workloads import Workload, training_workloads
 from gpoeo_env.trace.sweep import Provenance, Sweep, SweepSet
+from gpoeo_env.version import __version__
 
 __all__ = ["COUNTER_NAMES", "COUNTER_UNITS", "OperatingPoints", "operating_points", "sweep_of", "training_sweeps"]
 

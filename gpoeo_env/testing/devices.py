@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,8 +67,11 @@ class DeviceCheck:
         device = make_device()
         try:
             self.examine(device)
-        finally:
-            device.close()
+        except BaseException:
+            with suppress(Exception):  # what broke first is what the reader needs to see
+                device.close()
+            raise
+        device.close()
 
 
 def check_device(make_device: MakeDevice) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.errors import TraceError, UnknownNameError
-from gpoeo_env.records import Features, TruthTable
+from gpoeo_env.records import TruthTable
 
 __all__ = ["Provenance", "Sweep", "SweepSet"]
 
@@ -93,10 +93,6 @@ class Sweep:
     def energy_ratio(self) -> Array:
         """Energy relative to the reference pair, float64, shape (len(clocks),)."""
         return self.joules / float(self.joules[self.reference_row])
-
-    def features_at(self, row: int) -> Features:
-        """Return the counter means of one row."""
-        return Features(self.counter_names, self.counters[row])
 
     def truth(self) -> TruthTable:
         """Return the ratios of every action; release (action 0) is the reference pair."""

@@ -14,6 +14,7 @@ RESULT = EpisodeResult(
     workload="a",
     policy="p",
     seed=0,
+    objective="energy",
     sm_mhz=1000,
     mem_mhz=5000,
     is_released=False,

@@ -6,6 +6,7 @@ import math
 from io import StringIO
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from gpoeo_env.cli.live import SHOWN_WINDOWS, LineView, LiveView
@@ -53,6 +54,15 @@ def shown(view_class: type[LineView] | type[LiveView], steps: list[Step], *, wid
         view.step(step)
     view.end()
     return out.getvalue()
+
+
+@pytest.mark.parametrize(("width", "has_room"), [(80, False), (120, True)])
+def test_the_table_shows_every_number_in_full(width: int, *, has_room: bool) -> None:
+    row = shown(LiveView, [a_step(123, ratios=Ratios(1.03, 0.85))], width=width).splitlines()[-3]
+
+    for part in ("123", "probe", "1200/5000", "150", "3.0 %", "20.0 %"):
+        assert part in row
+    assert ("1185/5000" in row) is has_room
 
 
 def test_a_line_says_what_and_why() -> None:

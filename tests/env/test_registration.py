@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -88,3 +89,11 @@ def test_an_unknown_gpu_names_the_nearest() -> None:
 def test_noise_out_of_range_is_refused() -> None:
     with pytest.raises(ConfigError, match="noise"):
         gymnasium.make(SIMULATED_ID, noise=2.0)
+
+
+@pytest.mark.parametrize("name", [SIMULATED_ID, REPLAY_ID])
+def test_a_misspelt_setting_is_named_with_the_nearest(name: str, sweeps: SweepSet) -> None:
+    source: dict[str, Any] = {"sweeps": sweeps} if name == REPLAY_ID else {}
+
+    with pytest.raises(UnknownNameError, match="unknown setting 'limits'; did you mean limit"):
+        gymnasium.make(name, limits=0.1, **source)

@@ -1,4 +1,4 @@
-"""A small handmade set of sweeps."""
+"""A small handmade set of sweeps, and a small handmade recording."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from gpoeo_env.clocks import ClockPair, ClockTable
+from gpoeo_env.signals import MEM_CLOCK, POWER, SM_CLOCK, Behaviour, Signal
+from gpoeo_env.trace.recording import Recording
 from gpoeo_env.trace.sweep import Provenance, Sweep, SweepSet
 
 
@@ -45,4 +47,25 @@ def sweeps() -> SweepSet:
             is_relative=False,
         ),
         counter_units=("1", "?"),
+    )
+
+
+@pytest.fixture
+def recording() -> Recording:
+    """Five rows, half a second apart, the last two at one time; two missing values, a name beyond ASCII."""
+    return Recording(
+        name="Größe",
+        gpu_name=None,
+        t_s=np.array([0.0, 0.5, 1.0, 1.5, 1.5]),
+        values=np.array(
+            [
+                [1400.0, 5000.0, 100.0, np.nan],
+                [1400.0, 5000.0, 110.0, 0.25],
+                [1600.0, 5000.0, np.nan, 0.5],
+                [1600.0, 5000.0, 130.0, 0.75],
+                [1600.0, 5000.0, 130.0, 1e300],
+            ]
+        ),
+        signals=(SM_CLOCK, MEM_CLOCK, POWER, Signal("dram µ", "1", Behaviour.INTERVAL)),
+        provenance=Provenance("handmade", "2026-01-01T00:00:00+00:00", "test", is_simulated=True, is_relative=False),
     )

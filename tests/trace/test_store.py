@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,15 @@ def test_names_missing_counters_and_the_order_of_workloads_survive(sweeps: Sweep
     write_sweeps(tmp_path / "a.parquet", sweeps)
 
     assert_same(read_sweeps(tmp_path / "a.parquet"), sweeps)
+
+
+def test_names_that_differ_in_trailing_zero_bytes_alone_are_told_apart(sweeps: SweepSet, tmp_path: Path) -> None:
+    zeta, alpha = sweeps.sweeps
+    odd = replace(sweeps, sweeps=(replace(zeta, workload="a"), replace(alpha, workload="a\0")))
+
+    write_sweeps(tmp_path / "a.parquet", odd)
+
+    assert_same(read_sweeps(tmp_path / "a.parquet"), odd)
 
 
 def test_an_existing_file_is_left_alone(sweeps: SweepSet, tmp_path: Path) -> None:

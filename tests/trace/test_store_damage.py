@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpoeo_env.errors import TraceError
-from gpoeo_env.trace.store import METADATA_KEY, read_sweeps, write_sweeps
+from gpoeo_env.trace.parquet import SWEEP
+from gpoeo_env.trace.store import read_sweeps, write_sweeps
 from gpoeo_env.trace.sweep import SweepSet
 
 Metadata = dict[str, Any]  # as JSON has it
@@ -43,9 +44,9 @@ def rewrite(
 ) -> None:
     """Change the table or, in place, the metadata of a good file."""
     original = pq.read_table(path)
-    content = json.loads(original.schema.metadata[METADATA_KEY])
+    content = json.loads(original.schema.metadata[SWEEP.key])
     metadata(content)
-    changed = table(original).replace_schema_metadata({METADATA_KEY: json.dumps(content).encode()})
+    changed = table(original).replace_schema_metadata({SWEEP.key: json.dumps(content).encode()})
     pq.write_table(changed, path)
 
 
@@ -117,7 +118,7 @@ def test_parquet_without_our_metadata_is_refused(path: Path) -> None:
 
 
 def test_metadata_that_is_not_json_is_refused(path: Path) -> None:
-    pq.write_table(pq.read_table(path).replace_schema_metadata({METADATA_KEY: b"{"}), path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({SWEEP.key: b"{"}), path)
 
     assert "not JSON" in complaint(path)
 
@@ -125,7 +126,7 @@ def test_metadata_that_is_not_json_is_refused(path: Path) -> None:
 @pytest.mark.parametrize("document", [[], 3, {}])
 def test_metadata_of_another_shape_is_refused(document: object, path: Path) -> None:
     text = json.dumps(document).encode()
-    pq.write_table(pq.read_table(path).replace_schema_metadata({METADATA_KEY: text}), path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({SWEEP.key: text}), path)
 
     assert "metadata" in complaint(path)
 

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpoeo_env.errors import TraceError, UnknownNameError
 
 __all__ = ["Cell", "CsvTable", "Row", "read_csv"]
@@ -98,14 +101,23 @@ class CsvTable:
         sha256: of the file's bytes, in hexadecimal.
         header: column names; unique but for empty ones.
         header_line: 1-based.
-        rows: at least one, each as long as the header.
+        lines: the line of each record below the header; at least one.
+        texts: the stripped cells of each record, as many as the header has.
     """
 
     file: Path
     sha256: str
     header: tuple[str, ...]
     header_line: int
-    rows: tuple[Row, ...]
+    lines: tuple[int, ...]
+    texts: tuple[tuple[str, ...], ...]
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """The records as cells that know their place."""
+        for line, texts in zip(self.lines, self.texts, strict=True):
+            cells = (Cell(text, self.file, line, name) for text, name in zip(texts, self.header, strict=True))
+            yield Row(line, tuple(cells))
 
     def index(self, name: str) -> int:
         """Return the position of a column.
@@ -124,7 +136,23 @@ class CsvTable:
             UnknownNameError: as in `index`.
         """
         index = self.index(name)
-        return tuple(row.cells[index] for row in self.rows)
+        records = zip(self.lines, self.texts, strict=True)
+        return tuple(Cell(texts[index], self.file, line, name) for line, texts in records)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a column of numbers, float64, shape (n_rows,); NaN where a cell says that there is no value.
+
+        Raises:
+            UnknownNameError: as in `index`.
+            TraceError: a cell holds something else, infinity included.
+        """
+        index = self.index(name)
+        texts = [record[index] for record in self.texts]
+        numbers = np.array([_float_or_nan(text) for text in texts], dtype=np.float64)
+        for row in np.flatnonzero(~np.isfinite(numbers)).tolist():
+            if texts[row].lower() not in MISSING:
+                raise self.column(name)[row].error(f"{texts[row]!r} is not a finite number")
+        return numbers
 
     def header_cell(self, index: int) -> Cell:
         """Return a cell of the header itself; a column of the header is named by its number, from 1."""
@@ -144,10 +172,14 @@ def read_csv(file: Path) -> CsvTable:
     if not header:
         raise TraceError(f"{file} is empty; a table has a header and rows")
     _check_header(file, header_line, header)
-    rows = tuple(_row(file, line, texts, header) for line, texts in records)
+    lines, rows = [], []
+    for line, texts in records:
+        _check_length(file, line, texts, header)
+        lines.append(line)
+        rows.append(texts)
     if not rows:
         raise TraceError(f"{file} has a header and no rows; there is nothing to import")
-    return CsvTable(file, hashlib.sha256(content).hexdigest(), header, header_line, rows)
+    return CsvTable(file, hashlib.sha256(content).hexdigest(), header, header_line, tuple(lines), tuple(rows))
 
 
 def _content(file: Path) -> bytes:
@@ -191,13 +223,12 @@ def _check_header(file: Path, line: int, header: tuple[str, ...]) -> None:
             )
 
 
-def _row(file: Path, line: int, texts: tuple[str, ...], header: tuple[str, ...]) -> Row:
+def _check_length(file: Path, line: int, texts: tuple[str, ...], header: tuple[str, ...]) -> None:
     if len(texts) != len(header):
         where = (
             f"ends before column {header[len(texts)]!r}" if len(texts) < len(header) else "goes past the last column"
         )
         raise TraceError(f"{file}, line {line}: {len(texts)} cells under a header of {len(header)}; the row {where}")
-    return Row(line, tuple(Cell(text, file, line, name) for text, name in zip(texts, header, strict=True)))
 
 
 def _float_or_nan(text: str) -> float:

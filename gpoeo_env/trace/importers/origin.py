@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from gpoeo_env import __version__
 from gpoeo_env.errors import UsageError
 from gpoeo_env.trace.importers.csv_table import CsvTable
 from gpoeo_env.trace.sweep import Provenance
+from gpoeo_env.version import __version__
 
 __all__ = ["checked_gpu_name", "imported_from"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from gpoeo_env import __version__
 from gpoeo_env.errors import ModelError
+from gpoeo_env.version import __version__
 from gpoeo_policies.gpoeo.models import TARGETS, BoostingSettings, EnergyTimeModel
 
 __all__ = ["SCHEMA_VERSION", "load_model", "save_model"]

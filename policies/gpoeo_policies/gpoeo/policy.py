@@ -7,7 +7,9 @@
                                                                       -> ROLLED_BACK (the limit is broken)
                                                                       -> REFERENCE (the workload has shifted)
     ROLLED_BACK  one window at the default after a breach             -> SEARCH, or REFERENCE (the default has shifted)
-    RELEASED     progress cannot be measured: the driver decides      -> REFERENCE (progress is back)
+    RELEASED     progress cannot be measured: the driver decides      -> REFERENCE (progress is back, or another try)
+
+A state without usable progress for some windows leads to REFERENCE, and REFERENCE to RELEASED.
 
 Paper: sections III (workflow) and V (search, monitoring). Beyond it, the search weighs measurement noise, the windows
 of a hold go on teaching it, and a pair that breaks its limit is left at once, whatever the models said.
@@ -21,7 +23,7 @@ from enum import Enum, auto
 from typing import Protocol
 
 from gpoeo_env.clocks import RELEASE, ClockPair, ClockTable
-from gpoeo_env.objective import Objective
+from gpoeo_env.objective import TOLERANCE, Objective
 from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
 from gpoeo_env.records import Features, Ratios
 from gpoeo_policies.gpoeo.belief import Prior
@@ -29,7 +31,7 @@ from gpoeo_policies.gpoeo.goal import Goal
 from gpoeo_policies.gpoeo.search import Search, SearchSettings
 from gpoeo_policies.gpoeo.segment import HoldRecord, Segment, is_usable
 
-__all__ = ["GpoeoPolicy", "Predictor"]
+__all__ = ["GpoeoPolicy", "Predictor", "is_breach"]
 
 BREACH_SD = 3.0
 """A window breaks the limit when it is over it by this many standard errors: once in some 700 windows by chance at a
@@ -39,7 +41,9 @@ SHIFT_SD = 4.5
 SHIFT_WINDOWS = 2
 """Windows in a row that it takes to call a shift: a single one may be a checkpoint or a validation pass."""
 PATIENCE = 3
-"""Windows without usable progress in a row before the clocks are released."""
+"""Windows without usable progress in a row before another state is tried."""
+RETRY_WINDOWS = 10
+"""Windows in RELEASED before progress is tried anew: the meter in use may never answer again, another one may."""
 
 
 class Predictor(Protocol):
@@ -100,7 +104,7 @@ class GpoeoPolicy:
 
     def _after_reference(self, step: Step) -> Decision:
         if not is_usable(step.measurement):
-            return self._wait(step, _reference("progress is not known yet"))
+            return self._wait(step)
         self._n_unusable = 0
         self._segment.add_reference(step.measurement)
         missing = self._segment.features.missing()
@@ -114,7 +118,7 @@ class GpoeoPolicy:
     def _after_probe(self, step: Step) -> Decision:
         ratios = self._segment.ratios(step.measurement)
         if ratios is None:
-            return self._wait(step, step.decision)
+            return self._wait(step)
         self._n_unusable = 0
         self.search.tell(step.decision.action, ratios)
         return self._next()
@@ -122,9 +126,9 @@ class GpoeoPolicy:
     def _after_hold(self, step: Step) -> Decision:
         ratios = self._segment.ratios(step.measurement)
         if ratios is None:
-            return self._wait(step, step.decision)
+            return self._wait(step)
         self._n_unusable = 0
-        if self._is_breach(step):
+        if is_breach(step, self.context.objective):
             return self._roll_back(step, ratios)
         if self.search.surprise(step.decision.action, ratios) > SHIFT_SD:
             self._n_surprises += 1
@@ -141,7 +145,8 @@ class GpoeoPolicy:
     def _after_rollback(self, step: Step) -> Decision:
         ratios = self._segment.ratios(step.measurement)
         if ratios is None:
-            return self._wait(step, step.decision)
+            return self._wait(step)
+        self._n_unusable = 0
         if self.search.surprise(RELEASE, ratios) > SHIFT_SD:
             return self._measure_anew("the workload has shifted: the driver's default itself has changed")
         self.search.tell(RELEASE, ratios)
@@ -151,6 +156,9 @@ class GpoeoPolicy:
     def _after_release(self, step: Step) -> Decision:
         if is_usable(step.measurement):
             return self._measure_anew("progress can be measured again")
+        self._n_unusable += 1
+        if self._n_unusable >= RETRY_WINDOWS:
+            return self._measure_anew("try again to measure progress")
         return _released(step)
 
     # Transitions.
@@ -196,15 +204,19 @@ class GpoeoPolicy:
 
     def _roll_back(self, step: Step, ratios: Ratios) -> Decision:
         self._phase = _Phase.ROLLED_BACK
+        self._n_surprises = 0
         self.search.tell(step.decision.action, ratios)
         reason = f"the limit is broken by {100 * step.excess:.1f} %: back to the driver's default"
         return Decision(RELEASE, purpose=Purpose.PROBE, reason=reason)
 
-    def _wait(self, step: Step, again: Decision) -> Decision:
-        """Repeat a window without progress a few times, then give the clocks back."""
+    def _wait(self, step: Step) -> Decision:
+        """Repeat a window without progress a few times, then give the clocks back and start anew, or give up."""
         self._n_unusable += 1
         if self._n_unusable < PATIENCE:
-            return again
+            return step.decision
+        if self._phase not in (_Phase.REFERENCE, _Phase.PROFILE):
+            return self._measure_anew(f"progress is lost: {step.measurement.progress.reason}")
+        self._n_unusable = 0
         self._phase = _Phase.RELEASED
         return _released(step)
 
@@ -222,14 +234,6 @@ class GpoeoPolicy:
         assert self._search is not None, "a segment without a search is in REFERENCE, PROFILE or RELEASED"
         return self._search
 
-    def _is_breach(self, step: Step) -> bool:
-        """Tell whether a held pair breaks the limit by more than noise; the driver's default cannot."""
-        ratios = step.measurement.ratios
-        if ratios is None or step.decision.action == RELEASE:
-            return False
-        spread = ratios.time_sd if self.context.objective is Objective.ENERGY else ratios.energy_sd
-        return step.excess > BREACH_SD * spread
-
     def _expectation(self, action: int) -> str:
         if action == RELEASE:
             return "the driver's default"
@@ -238,6 +242,15 @@ class GpoeoPolicy:
         if self.context.objective.limited_quantity is None:
             return change
         return f"{change}; {self.search.probability_within_limit(action):.0%} sure of the limit"
+
+
+def is_breach(step: Step, objective: Objective) -> bool:
+    """Tell whether a locked pair breaks the limit by more than noise; the driver's default cannot."""
+    ratios = step.measurement.ratios
+    if ratios is None or step.decision.action == RELEASE:
+        return False
+    spread = ratios.energy_sd if objective is Objective.PERFORMANCE else ratios.time_sd
+    return step.excess > max(BREACH_SD * spread, TOLERANCE)
 
 
 def _reference(reason: str) -> Decision:

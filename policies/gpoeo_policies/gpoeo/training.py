@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -33,6 +34,7 @@ def fitted_model(sweeps: Sequence[Sweep], settings: BoostingSettings | None = No
         return load_model(folder)
     except ModelError:
         model = EnergyTimeModel(settings).fit(sweeps)
+    shutil.rmtree(folder, ignore_errors=True)  # what could not be loaded is damaged
     with suppress(ModelError):  # another process was faster, or the cache is read-only: the model is here all the same
         save_model(model, folder)
     return model

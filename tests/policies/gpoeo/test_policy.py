@@ -12,14 +12,15 @@ from gpoeo_env.clocks import RELEASE, ClockPair
 from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.control import ControlLoop, ControlSettings
 from gpoeo_env.objective import Objective
-from gpoeo_env.policy import Purpose, Step
-from gpoeo_env.records import Window
+from gpoeo_env.policy import Decision, Purpose, Step
+from gpoeo_env.progress.meter import WorkCounterMeter
+from gpoeo_env.records import Ratios, Window
 from gpoeo_env.runner.episode import run_episode
 from gpoeo_env.signals import WORK
 from gpoeo_env.trace.sweep import SweepSet
 from gpoeo_policies.gpoeo.building import ModelStart
 from gpoeo_policies.gpoeo.models import EnergyTimeModel
-from gpoeo_policies.gpoeo.policy import GpoeoPolicy
+from gpoeo_policies.gpoeo.policy import GpoeoPolicy, is_breach
 
 LIMIT = 0.05
 WINDOW_S = 10.0
@@ -53,7 +54,7 @@ def steps_of(
     device: ReplayDevice, model: EnergyTimeModel, budget_s: float = 600.0, objective: Objective = Objective.ENERGY
 ) -> Sequence[Step]:
     settings = ControlSettings(objective=objective, limit=LIMIT, window_s=WINDOW_S, budget_s=budget_s)
-    with ControlLoop(device, settings) as loop:
+    with ControlLoop(device, settings, WorkCounterMeter()) as loop:
         return run_episode(loop, GpoeoPolicy(ModelStart(model)), seed=0, workload="work0").steps
 
 
@@ -146,6 +147,80 @@ def test_a_single_odd_window_changes_nothing(sweeps: SweepSet, model: EnergyTime
     assert steps[26].decision.action == steps[25].decision.action
 
 
+def test_odd_windows_far_apart_are_no_shift(sweeps: SweepSet, model: EnergyTimeModel) -> None:
+    def faster_now_and_then(index: int, window: Window) -> Window:
+        return scaled(window, 1.2) if index in (25, 33, 40) else window
+
+    steps = steps_of(ChangingDevice(sweeps, faster_now_and_then), model)
+
+    assert purposes(steps).count(Purpose.REFERENCE) == 1
+
+
+def test_windows_without_progress_far_apart_are_waited_through(sweeps: SweepSet, model: EnergyTimeModel) -> None:
+    def stuck_now_and_then(index: int, window: Window) -> Window:
+        return scaled(window, 0.0) if index in (20, 25, 30, 35) else window
+
+    steps = steps_of(ChangingDevice(sweeps, stuck_now_and_then), model)
+
+    assert purposes(steps).count(Purpose.REFERENCE) == 1
+    assert all(step.decision.action != RELEASE for step in steps[20:])
+
+
+def test_a_pair_that_broke_the_limit_once_is_never_tried_again(sweeps: SweepSet, model: EnergyTimeModel) -> None:
+    def much_slower_once(index: int, window: Window) -> Window:
+        return scaled(window, 0.85) if index == 20 else window
+
+    steps = steps_of(ChangingDevice(sweeps, much_slower_once), model, budget_s=900.0)
+
+    assert steps[21].decision.action == RELEASE
+    assert all(step.decision.action != steps[20].decision.action for step in steps[21:])
+    assert steps[-1].decision.action != RELEASE
+
+
+def test_a_default_that_slows_down_is_no_breach(sweeps: SweepSet, model: EnergyTimeModel) -> None:
+    """With a limit of zero on curves without slack the driver's default is held, and it cannot be rolled back."""
+
+    def slower_once(index: int, window: Window) -> Window:
+        return scaled(window, 0.7) if index == 30 else window
+
+    settings = ControlSettings(limit=0.0, window_s=WINDOW_S, budget_s=600.0)
+    with ControlLoop(ChangingDevice(sweeps, slower_once), settings, WorkCounterMeter()) as loop:
+        steps = run_episode(loop, GpoeoPolicy(ModelStart(model)), seed=0, workload="work0").steps
+
+    assert steps[30].decision.action == RELEASE
+    assert steps[30].excess > 0.3
+    assert purposes(steps)[31] is Purpose.HOLD
+
+
+@pytest.mark.parametrize(
+    ("objective", "time_sd", "energy_sd", "action", "expected"),
+    [
+        (Objective.ENERGY, 0.01, 0.5, 1, True),
+        (Objective.ENERGY, 0.011, 0.0, 1, False),
+        (Objective.ENERGY, 0.01, 0.5, RELEASE, False),
+        (Objective.PERFORMANCE, 0.5, 0.01, 1, True),
+        (Objective.PERFORMANCE, 0.0, 0.011, 1, False),
+    ],
+)
+def test_a_breach_is_three_standard_errors_over_the_limit(
+    sweeps: SweepSet, objective: Objective, time_sd: float, energy_sd: float, action: int, *, expected: bool
+) -> None:
+    with ControlLoop(ReplayDevice(sweeps)) as loop:
+        step = loop.begin(0)
+    measurement = replace(step.measurement, ratios=Ratios(1.08, 1.0, time_sd, energy_sd))
+    breaking = replace(step, measurement=measurement, excess=0.031, decision=Decision(action))
+
+    assert is_breach(breaking, objective) is expected
+
+
+def test_rounding_is_no_breach(sweeps: SweepSet) -> None:
+    with ControlLoop(ReplayDevice(sweeps)) as loop:
+        step = loop.begin(0)
+    measurement = replace(step.measurement, ratios=Ratios(1.05, 0.9, 0.0, 0.0))
+
+    assert not is_breach(replace(step, measurement=measurement, excess=4.9e-16, decision=Decision(1)), Objective.ENERGY)
+
+
 def test_a_shift_opens_a_new_segment_and_searches_again(sweeps: SweepSet, model: EnergyTimeModel) -> None:
     """From window 25 on, the work runs twice as fast at 0.8 of the power: another model, or a smaller batch."""
 
@@ -185,7 +260,9 @@ def test_without_progress_the_clocks_are_released_until_it_is_back(sweeps: Sweep
     steps = steps_of(ChangingDevice(sweeps, stuck), model, budget_s=900.0)
 
     assert [step.decision.action for step in steps[23:31]] == [RELEASE] * 8
-    assert "did not advance" in steps[24].decision.reason
+    assert "did not advance" in steps[23].decision.reason
+    assert steps[23].decision.purpose is Purpose.REFERENCE
+    assert steps[26].decision.purpose is Purpose.HOLD
     assert steps[31].decision.purpose is Purpose.REFERENCE
     assert steps[-1].decision.action != RELEASE
 
@@ -197,7 +274,7 @@ def test_a_device_that_never_tells_progress_keeps_the_drivers_clocks(sweeps: Swe
         return replace(window, values=window.values[:, kept], signals=signals)
 
     settings = ControlSettings(limit=LIMIT, window_s=WINDOW_S, budget_s=600.0, max_steps=12)
-    with ControlLoop(ChangingDevice(sweeps, without_work), settings) as loop:
+    with ControlLoop(ChangingDevice(sweeps, without_work), settings, WorkCounterMeter()) as loop:
         steps = run_episode(loop, GpoeoPolicy(ModelStart(model)), seed=0, workload="work0").steps
 
     assert {step.decision.action for step in steps} == {RELEASE}

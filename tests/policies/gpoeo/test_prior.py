@@ -35,6 +35,22 @@ def test_the_default_has_no_error() -> None:
         assert not covariance[[0, CLOCKS.n_actions]].any()
 
 
+def test_an_error_is_expected_to_be_as_large_as_those_seen() -> None:
+    errors = some_errors()
+    errors[:, :, 1:] = np.sign(errors[:, :, 1:]) * 0.03
+
+    variance = np.diag(error_covariance(errors, LOG_CLOCKS))[1 : CLOCKS.n_actions]
+    assert np.abs(variance.mean() / 0.03**2 - 1.0) < 0.15
+
+
+def test_what_happens_above_the_default_says_nothing_of_what_happens_below() -> None:
+    covariance = uninformed_prior(LOG_CLOCKS).covariance
+    above, below, lower = (CLOCKS.action_of(ClockPair(sm, 5000)) for sm in (1600, 1200, 900))
+
+    assert covariance[above, below] == 0.0
+    assert covariance[lower, below] > 0.0
+
+
 def test_errors_seen_together_are_expected_together() -> None:
     errors = some_errors()
     errors[:, 1] = errors[:, 0]

@@ -158,6 +158,33 @@ def test_a_held_action_stays_where_another_is_better_by_a_hair(
     assert search.choice(held=held) == (held if kept else other)
 
 
+def test_a_mean_of_windows_teaches_what_its_windows_teach(log_clocks: NDArray[np.float64]) -> None:
+    singly, together = (
+        Search(Goal.of(Objective.ENERGY, LIMIT), uninformed_prior(log_clocks), SearchSettings(tolerance=1e-9))
+        for _ in range(2)
+    )
+    for search in (singly, together):
+        search.tell(RELEASE, Ratios(1.0, 1.0, 0.01, 0.02))
+    for _ in range(4):
+        singly.tell(9, Ratios(1.04, 0.9, 0.0104, 0.018))
+    together.tell(9, Ratios(1.04, 0.9, 0.0052, 0.009), windows=4)
+
+    assert together.expected(9).time_sd == pytest.approx(singly.expected(9).time_sd)
+    assert [together.ask() for _ in range(3)] == [singly.ask() for _ in range(3)]
+    assert together._most_valuable()[1] == pytest.approx(singly._most_valuable()[1])
+
+
+def test_energy_that_errs_apart_from_time_is_counted_in_the_error_of_power(log_clocks: NDArray[np.float64]) -> None:
+    search = Search(Goal.of(Objective.ENERGY, LIMIT), uninformed_prior(log_clocks))
+    for _ in range(2000):
+        search.tell(RELEASE, Ratios(1.0, 1.0, 0.01, math.hypot(0.01, 0.02)))
+
+    energy = math.exp(0.02)
+    assert search.surprise(RELEASE, Ratios(1.0, energy, 0.01, energy * math.hypot(0.01, 0.02))) == pytest.approx(
+        1.0, 0.01
+    )
+
+
 def test_a_surprise_is_counted_in_standard_deviations(log_clocks: NDArray[np.float64]) -> None:
     search = Search(Goal.of(Objective.ENERGY, LIMIT), uninformed_prior(log_clocks))
     for _ in range(400):

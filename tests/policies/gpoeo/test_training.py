@@ -36,8 +36,9 @@ def test_other_sweeps_or_settings_are_another_model(sweeps: SweepSet) -> None:
     first = sweeps.sweeps[0]
     changed = replace(first, seconds=np.where(np.arange(len(first.clocks)) == 3, 2.0, first.seconds))
     fitted_model((changed, *sweeps.sweeps[1:]), QUICK)
+    fitted_model((replace(first, reference=first.clocks.pairs[0]), *sweeps.sweeps[1:]), QUICK)
 
-    assert len(list(cache_folder().iterdir())) == 4
+    assert len(list(cache_folder().iterdir())) == 5
 
 
 def test_a_damaged_cache_costs_a_fit_and_nothing_else(sweeps: SweepSet) -> None:
@@ -46,6 +47,16 @@ def test_a_damaged_cache_costs_a_fit_and_nothing_else(sweeps: SweepSet) -> None:
         path.write_text("damaged")
 
     assert prediction(fitted_model(sweeps.sweeps, QUICK), sweeps) == prediction(first, sweeps)
+
+
+def test_a_damaged_cache_is_mended(sweeps: SweepSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted_model(sweeps.sweeps, QUICK)
+    for path in cache_folder().glob("*/time.txt"):
+        path.write_text("damaged")
+    mended = fitted_model(sweeps.sweeps, QUICK)
+    monkeypatch.delattr(EnergyTimeModel, "fit")
+
+    assert prediction(fitted_model(sweeps.sweeps, QUICK), sweeps) == prediction(mended, sweeps)
 
 
 def test_a_cache_that_cannot_be_written_is_gone_without(sweeps: SweepSet, own_cache: Path) -> None:

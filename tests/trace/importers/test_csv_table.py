@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpoeo_env.errors import TraceError, UnknownNameError
@@ -35,13 +36,27 @@ def test_byte_order_mark_crlf_and_blanks_are_fine(csv_file: CsvFile) -> None:
     table = read_csv(csv_file(content=b"\xef\xbb\xbfa , b\r\n x,2\r\n\r\n"))
 
     assert table.header == ("a", "b")
-    assert [cell.text for cell in table.rows[0].cells] == ["x", "2"]
+    assert [cell.text for cell in next(table.rows).cells] == ["x", "2"]
 
 
 def test_the_hash_is_that_of_the_file(csv_file: CsvFile) -> None:
     path = csv_file("a,b", "1,2")
 
     assert read_csv(path).sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_column_of_numbers_has_nan_where_a_cell_says_that_there_is_none(csv_file: CsvFile) -> None:
+    table = read_csv(csv_file("a,b", "1,x", "N/A,x", ",x", "-2.5e3,x"))
+
+    np.testing.assert_array_equal(table.numbers("a"), [1.0, np.nan, np.nan, -2500.0])
+
+
+@pytest.mark.parametrize("text", ["fast", "inf", "1_000"])
+def test_a_column_of_numbers_complains_about_anything_else(text: str, csv_file: CsvFile) -> None:
+    table = read_csv(csv_file("a,b", "1,x", f"{text},x"))
+
+    with pytest.raises(TraceError, match=f"line 3, column 'a': '{text}' is not a finite number"):
+        table.numbers("a")
 
 
 def test_an_unknown_column_names_the_nearest(csv_file: CsvFile) -> None:

@@ -85,7 +85,7 @@ def test_the_1080_ti_agrees_with_its_source_row_by_row(shared_data: Path, gtx108
             at = sweep.clocks.action_of(ClockPair(int(row["coreF"]), int(row["memF"]))) - 1
             assert sweep.seconds[at] == pytest.approx(float(row["time/ms"]) / 1000)
             assert sweep.watts[at] == pytest.approx(float(row["power/W"]))
-            assert sweep.features_at(at).values[-1] == float(row["executed_ipc"])
+            assert sweep.counters[at, -1] == float(row["executed_ipc"])
 
 
 @pytest.mark.parametrize("name", ["v100", "a100", "gtx1080ti"])
