@@ -40,7 +40,9 @@ def demo(
     seed: Annotated[int, typer.Option(metavar="N", help="Of the noise.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Show what GPOEO saves on a simulated GPU, beside doing nothing and beside the best that could be done.
+    """Show what GPOEO saves on a simulated GPU.
+
+    Beside it: doing nothing, and the best that could be done.
 
     Every policy runs half an hour of every workload; its search, its trials and its clock changes are part of the
     figures. Needs no GPU and no network. Ctrl-C prints what is done so far and exits with 130.

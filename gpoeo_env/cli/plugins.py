@@ -13,7 +13,10 @@ __all__ = ["plugins"]
 
 
 def plugins(json: JsonOption = False) -> None:
-    """List the installed policies, devices and importers, and the distribution that each comes from."""
+    """List installed policies, devices and importers.
+
+    Each with the distribution that it comes from.
+    """
     installed = installed_plugins()
     if json:
         print_json({"plugins": installed})

@@ -63,7 +63,9 @@ def replay(
     config: ConfigOption = None,  # noqa: ARG001 - its callback has set the other options
     json: JsonOption = False,
 ) -> None:
-    """Replay policies on every workload of a recorded sweep and compare them with the best single clock pair.
+    """Replay policies on every workload of a sweep.
+
+    Each is compared with the best single clock pair.
 
     Saving and slowdown are the recorded, noise-free values of the pair that a policy finally held; the columns "run"
     count the whole run, with the search paid. Ctrl-C prints what is done so far and exits with 130.

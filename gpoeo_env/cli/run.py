@@ -69,7 +69,9 @@ def run(
     config: ConfigOption = None,  # noqa: ARG001 - its callback has set the other options
     json: JsonOption = False,
 ) -> None:
-    """Run one policy on one device, show what it does and why, and log every window.
+    """Run one policy on one device, watched and logged.
+
+    Every window shows what the policy does and why.
 
     Ctrl-C gives the clocks back, prints what was reached so far and exits with 130.
     """

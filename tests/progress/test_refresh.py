@@ -14,7 +14,8 @@ Floats = NDArray[np.float64]
 def held(t_s: Floats, interval_s: float, seed: int = 0, phase_s: float = 0.013) -> Floats:
     """A sensor that refreshes every interval and is polled at the given times."""
     refresh = np.floor((t_s - phase_s) / interval_s).astype(int)
-    return np.random.default_rng(seed).normal(300, 40, refresh.max() + 2)[refresh]
+    values: Floats = np.random.default_rng(seed).normal(300, 40, refresh.max() + 2)[refresh]
+    return values
 
 
 @pytest.mark.parametrize(("interval_s", "poll_s"), [(0.1, 0.02), (0.2, 0.02), (0.1, 0.05), (0.1001, 0.02)])
@@ -25,7 +26,7 @@ def test_the_update_interval_is_found_from_repeats(interval_s: float, poll_s: fl
 
 def test_the_update_interval_survives_late_and_dropped_polls() -> None:
     rng = np.random.default_rng(1)
-    t_s = np.sort(np.arange(0, 60, 0.02) + rng.exponential(0.003, 3000))[rng.uniform(size=3000) > 0.1]
+    t_s: Floats = np.sort(np.arange(0, 60, 0.02) + rng.exponential(0.003, 3000))[rng.uniform(size=3000) > 0.1]
     assert update_interval_s(t_s, held(t_s, 0.1)) == pytest.approx(0.1, rel=0.005)
 
 
