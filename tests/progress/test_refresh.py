@@ -26,7 +26,8 @@ def test_the_update_interval_is_found_from_repeats(interval_s: float, poll_s: fl
 
 def test_the_update_interval_survives_late_and_dropped_polls() -> None:
     rng = np.random.default_rng(1)
-    t_s: Floats = np.sort(np.arange(0, 60, 0.02) + rng.exponential(0.003, 3000))[rng.uniform(size=3000) > 0.1]
+    polls_s = np.sort(np.arange(0, 60, 0.02) + rng.exponential(0.003, 3000))
+    t_s = np.asarray(polls_s[rng.uniform(size=3000) > 0.1], dtype=np.float64)
     assert update_interval_s(t_s, held(t_s, 0.1)) == pytest.approx(0.1, rel=0.005)
 
 
