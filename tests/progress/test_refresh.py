@@ -43,7 +43,8 @@ def test_a_program_that_switches_between_two_levels_is_not_taken_for_a_slow_sens
 
 @pytest.mark.parametrize("values", [np.zeros(100), np.full(100, np.nan), np.empty(0), np.ones(1)])
 def test_nothing_to_see_gives_no_update_interval(values: Floats) -> None:
-    assert math.isnan(update_interval_s(np.arange(len(values)) * 0.02, values))
+    t_s = np.arange(0.0, len(values), dtype=np.float64) / 50.0
+    assert math.isnan(update_interval_s(np.asarray(t_s, dtype=np.float64), values))
 
 
 def test_repeats_collapse_to_one_row_per_refresh() -> None:
