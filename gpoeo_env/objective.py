@@ -74,9 +74,9 @@ class Objective(Enum):
         """Return by how much each candidate breaks the limit, >= 0; float64, broadcast shape of the inputs."""
         time, energy = np.asarray(time, dtype=np.float64), np.asarray(energy, dtype=np.float64)
         if self is Objective.ENERGY:
-            return np.maximum(0.0, time - 1.0 - limit) + 0.0 * energy
+            return _beyond(time - 1.0 - limit) + 0.0 * energy
         if self is Objective.PERFORMANCE:
-            return np.maximum(0.0, limit - (1.0 - energy)) + 0.0 * time
+            return _beyond(limit - (1.0 - energy)) + 0.0 * time
         return np.zeros(np.broadcast(time, energy).shape)
 
     def to_minimise(self, time: Array | float, energy: Array | float) -> Array:
@@ -104,3 +104,8 @@ class Objective(Enum):
             limit: as in `score`.
         """
         return int(np.lexsort((self.to_minimise(time, energy), self.violation(time, energy, limit)))[0])
+
+
+def _beyond(excess: Array) -> Array:
+    """Return what is beyond rounding of an excess, else 0."""
+    return np.where(excess > TOLERANCE, excess, 0.0)

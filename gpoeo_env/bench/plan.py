@@ -81,6 +81,11 @@ class ReplayPlan:
             raise ConfigError(f"noise is a fraction from 0 to {MAX_NOISE:g} (0.01 means 1 %); got {self.noise:g}")
         if self.n_seeds < 1:
             raise ConfigError(f"a replay needs at least one seed; got {self.n_seeds}")
+        if self.budget_s <= self.window_s:
+            raise ConfigError(
+                f"an episode of {self.budget_s:g} s ends within its reference window of {self.window_s:g} s; "
+                "raise the budget or shorten the window"
+            )
         self.control_settings()
 
     def control_settings(self) -> ControlSettings:

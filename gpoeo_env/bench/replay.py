@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -94,8 +95,9 @@ def _replay_in_workers(
             futures = [workers.submit(_work, plan, sweeps, workload) for workload in workloads]
         yield from _rows_of_all(futures, stop)
     finally:
-        stop.set()
-        workers.shutdown(wait=True, cancel_futures=True)
+        with _interrupts_ignored():  # a second Ctrl-C must not tear the pool apart while it ends
+            stop.set()
+            workers.shutdown(wait=True, cancel_futures=True)
 
 
 def _rows_of_all(futures: Sequence[Future[list[EpisodeResult]]], stop: Event) -> Iterator[EpisodeResult]:
@@ -104,9 +106,11 @@ def _rows_of_all(futures: Sequence[Future[list[EpisodeResult]]], stop: Event) ->
         try:
             rows = _rows_of(future)
         except KeyboardInterrupt:
-            stop.set()
-            for started in [future for future in futures[index:] if not future.cancel()]:
-                yield from _rows_of(started)
+            with _interrupts_ignored():
+                stop.set()
+                left = [started for started in futures[index:] if not started.cancel()]
+                done = [row for started in left for row in _rows_of(started)]
+            yield from done
             raise
         yield from rows
 
@@ -131,6 +135,19 @@ def _interrupts_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a while; outside the main thread, which alone hears it, nothing is to be done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 _stop: Event | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpoeo_env.env.control import ControlLoop
-from gpoeo_env.objective import TOLERANCE, Objective
+from gpoeo_env.objective import Objective
 from gpoeo_env.records import Ratios, TruthTable
 from gpoeo_env.runner.episode import Episode
 
@@ -27,7 +27,10 @@ class EpisodeResult:
         is_released: the policy held action 0.
         saving, slowdown: noise-free values of the pair finally held.
         violates: these values break the limit of the objective.
+        has_held: the policy held a pair at all; where it did not, its last window stands in.
         measurements: windows until the first hold, references and repeats counted.
+        search_windows: all windows that were not held, those of a search that went on after a hold included.
+        first_saving, first_violates: as ``saving`` and ``violates``, of the pair that was held first.
         oracle_saving: noise-free saving of the best single action under the same objective and limit.
         run_saving, run_slowdown: the whole run, references, search and settling paid: what was measured, against the
             noise-free reference. A run's own totals are relative to the reference that it measured, whose noise would
@@ -48,7 +51,11 @@ class EpisodeResult:
     saving: float
     slowdown: float
     violates: bool
+    has_held: bool
     measurements: int
+    search_windows: int
+    first_saving: float
+    first_violates: bool
     oracle_saving: float
     run_saving: float
     run_slowdown: float
@@ -59,8 +66,8 @@ class EpisodeResult:
 
 
 def breaks_limit(ratios: Ratios, objective: Objective, limit: float) -> bool:
-    """Tell whether noise-free ratios break the limit by more than rounding."""
-    return float(objective.violation(ratios.time, ratios.energy, limit)) > TOLERANCE
+    """Tell whether noise-free ratios break the limit."""
+    return float(objective.violation(ratios.time, ratios.energy, limit)) > 0.0
 
 
 def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: bool = False) -> EpisodeResult:
@@ -79,6 +86,7 @@ def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: boo
     held = episode.held
     pair = held.pair or context.default_pair
     ratios = truth.of(held.decision.action)
+    first = truth.of(episode.first_held.decision.action)
     best = truth.of(context.objective.best(truth.time, truth.energy, context.limit))
     run = _whole_run(episode, truth)
     totals = episode.last.totals
@@ -93,7 +101,11 @@ def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: boo
         saving=ratios.saving,
         slowdown=ratios.slowdown,
         violates=breaks_limit(ratios, context.objective, context.limit),
+        has_held=totals.held,
         measurements=episode.measurements,
+        search_windows=episode.search_windows,
+        first_saving=first.saving,
+        first_violates=breaks_limit(first, context.objective, context.limit),
         oracle_saving=best.saving,
         run_saving=run.saving,
         run_slowdown=run.slowdown,

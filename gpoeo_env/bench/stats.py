@@ -22,6 +22,8 @@ class Summary:
         mean_saving, mean_slowdown: of the pairs finally held, noise-free.
         violation_rate: share of results whose held pair breaks the limit.
         mean_measurements: windows until the first hold.
+        mean_search_windows: all windows that were not held, also after the first hold.
+        first_oracle_ratio, first_violation_rate: as ``oracle_ratio`` and ``violation_rate``, of the pairs held first.
         oracle_ratio: mean saving / mean oracle saving; NaN where the oracle saves nothing, or something else than
             energy was to be minimised.
         worst_slowdown: the largest slowdown of a held pair.
@@ -36,6 +38,9 @@ class Summary:
     violation_rate: float
     mean_measurements: float
     oracle_ratio: float
+    mean_search_windows: float
+    first_oracle_ratio: float
+    first_violation_rate: float
     worst_slowdown: float
     mean_run_saving: float
     mean_run_slowdown: float
@@ -56,12 +61,17 @@ def _summary_of(results: list[EpisodeResult]) -> Summary:
     mean_saving = _mean(result.saving for result in results)
     is_saving_the_aim = all(result.objective == Objective.ENERGY.value for result in results)
     mean_oracle = _mean(result.oracle_saving for result in results)
+    if mean_oracle <= 0 or not is_saving_the_aim:
+        mean_oracle = math.nan  # a share of nothing, or of something that was not sought
     return Summary(
         mean_saving=mean_saving,
         mean_slowdown=_mean(result.slowdown for result in results),
         violation_rate=_mean(result.violates for result in results),
         mean_measurements=_mean(result.measurements for result in results),
-        oracle_ratio=mean_saving / mean_oracle if mean_oracle > 0 and is_saving_the_aim else math.nan,
+        oracle_ratio=mean_saving / mean_oracle,
+        mean_search_windows=_mean(result.search_windows for result in results),
+        first_oracle_ratio=_mean(result.first_saving for result in results) / mean_oracle,
+        first_violation_rate=_mean(result.first_violates for result in results),
         worst_slowdown=max(result.slowdown for result in results),
         mean_run_saving=_mean(result.run_saving for result in results),
         mean_run_slowdown=_mean(result.run_slowdown for result in results),

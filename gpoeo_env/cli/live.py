@@ -67,7 +67,7 @@ class LiveView:
 
     def _drawing(self, last: Step) -> Group:
         shown = _COLUMNS if self._live.console.width >= WIDE else [name for name in _COLUMNS if name != "in force"]
-        table = new_table(self._title, [], [])
+        table = new_table(Text(self._title), [], [])
         for name in shown:
             width = _COLUMNS[name]
             if width is None:
@@ -77,7 +77,7 @@ class LiveView:
                 table.add_column(name, no_wrap=True, width=width, justify=justify)
         for step in self._steps:
             cells = dict(zip(_COLUMNS, _cells(step), strict=True))
-            table.add_row(*(cells[name] for name in shown))
+            table.add_row(*(Text(cells[name]) for name in shown))
         return Group(table, Text(_so_far(last)))
 
 

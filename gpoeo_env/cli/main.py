@@ -42,6 +42,11 @@ def main() -> None:
             raise
         sys.stderr.write(f"gpoeo: {' '.join(str(error).split())}\n")
         sys.exit(error.exit_code)
+    except (OSError, UnicodeEncodeError) as error:  # no permission, a full disk, a terminal without the letters
+        if isinstance(error, BrokenPipeError) or os.environ.get("GPOEO_DEBUG") == "1":
+            raise
+        sys.stderr.write(f"gpoeo: {' '.join(str(error).split())}\n")
+        sys.exit(1)
     finally:
         _flush()
 

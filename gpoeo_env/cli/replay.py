@@ -86,7 +86,8 @@ def replay(
     results, is_complete = _run(plan, sweeps, available_cores() if jobs is None else jobs)
     if json:
         summary = summarise(results)
-        print_json({"results": results, "summary": summary} | ({} if is_complete else {"is_partial": True}))
+        what = {"gpu_name": sweeps.gpu_name, "is_simulated": sweeps.provenance.is_simulated, "plan": plan}
+        print_json({"results": results, "summary": summary, **what} | ({} if is_complete else {"is_partial": True}))
     else:
         _print_tables(plan, sweeps, results, is_complete=is_complete)
     if not is_complete:

@@ -190,7 +190,7 @@ def _default_log(asked: _Asked) -> Path:
     """Return a file in ``runs`` whose name says when and what."""
     device = Spec.parse(asked.device)
     parts = (
-        f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}",
+        f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}",
         f"{device.name}-{Path(device.argument or '').name}",
         asked.workload or "",
         asked.policy,

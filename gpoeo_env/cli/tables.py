@@ -35,7 +35,7 @@ def aim(objective: Objective, limit: float) -> str:
     return f"objective {objective.value}" + (f", {bound} {percent(limit)}" if bound else "")
 
 
-def new_table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
+def new_table(title: str | Text, left: Sequence[str], right: Sequence[str]) -> Table:
     """Return an empty table with left-aligned columns (they fold) followed by right-aligned ones (they do not)."""
     table = Table(
         title=title,
@@ -47,7 +47,7 @@ def new_table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
         pad_edge=False,
     )
     for name in left:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", min_width=8)
     for name in right:
         table.add_column(name, justify="right", no_wrap=True)
     return table

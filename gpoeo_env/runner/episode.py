@@ -54,6 +54,16 @@ class Episode:
         return next((step for step in reversed(self.steps) if step.decision.purpose is Purpose.HOLD), self.last)
 
     @property
+    def first_held(self) -> Step:
+        """The first window that the policy held; the last window of all where it never held one."""
+        return next((step for step in self.steps if step.decision.purpose is Purpose.HOLD), self.last)
+
+    @property
+    def search_windows(self) -> int:
+        """Windows that were not held, those after the first hold included."""
+        return sum(step.decision.purpose is not Purpose.HOLD for step in self.steps)
+
+    @property
     def measurements(self) -> int:
         """Windows until the first hold, references and repeats counted."""
         return self.last.totals.search_windows

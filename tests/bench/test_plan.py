@@ -76,7 +76,9 @@ def test_names_are_given_once(changes: dict[str, Any], message: str) -> None:
         ({"noise": 1.0}, "noise is a fraction"),
         ({"n_seeds": 0}, "at least one seed"),
         ({"limit": 5.0}, "0.05 means 5 %"),
-        ({"budget_s": 0.0}, "budget_s is a positive number"),
+        ({"budget_s": 0.0}, "ends within its reference window"),
+        ({"window_s": 400.0}, "ends within its reference window"),
+        ({"window_s": -1.0}, "window_s is a positive number"),
     ],
 )
 def test_numbers_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:

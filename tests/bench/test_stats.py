@@ -21,7 +21,11 @@ RESULT = EpisodeResult(
     saving=0.2,
     slowdown=0.04,
     violates=False,
+    has_held=True,
     measurements=5,
+    search_windows=6,
+    first_saving=0.18,
+    first_violates=True,
     oracle_saving=0.3,
     run_saving=0.15,
     run_slowdown=0.05,
@@ -44,6 +48,20 @@ def test_a_summary_holds_means_and_the_worst() -> None:
     assert summary.worst_slowdown == 0.08
     assert summary.mean_run_saving == pytest.approx(0.15)
     assert summary.n == 2
+
+
+def test_what_was_held_first_is_summed_up_beside_what_was_held_last() -> None:
+    other = replace(RESULT, first_saving=0.1, first_violates=False, search_windows=9)
+
+    summary = summarise([RESULT, other])["p"]
+
+    assert summary.first_oracle_ratio == pytest.approx((0.18 + 0.1) / (0.3 + 0.3))
+    assert summary.first_violation_rate == 0.5
+    assert summary.mean_search_windows == 7.5
+
+
+def test_there_is_no_oracle_ratio_where_saving_was_not_the_aim() -> None:
+    assert math.isnan(summarise([replace(RESULT, objective="performance")])["p"].oracle_ratio)
 
 
 def test_the_oracle_ratio_is_a_ratio_of_means() -> None:

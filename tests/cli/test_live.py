@@ -74,6 +74,10 @@ def test_a_line_says_what_and_why() -> None:
         assert part in line
 
 
+def test_square_brackets_of_strangers_are_shown_as_they_stand() -> None:
+    assert "[/bold]" in shown(LiveView, [a_step(1, reason="[/bold]")], width=120)
+
+
 def test_what_is_unknown_is_a_dash() -> None:
     _, line = shown(LineView, [a_step(0)]).splitlines()
 

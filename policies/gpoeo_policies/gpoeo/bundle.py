@@ -1,7 +1,7 @@
 """A fitted model on disk: a folder of LightGBM text models and one JSON file, never a pickle.
 
 energy.txt, time.txt    LightGBM's own text format
-model.json              schema version, feature names, settings, observed errors, SHA-256 of both text files
+model.json              schema version, feature names, settings, observed errors, SHA-256 of all three
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def save_model(model: EnergyTimeModel, folder: Path) -> None:
     Raises:
         ModelError: the folder exists, or cannot be written.
     """
-    if folder.exists():
-        raise ModelError(f"{folder} exists already; name another folder or remove it")
     try:
+        if folder.exists():
+            raise ModelError(f"{folder} exists already; name another folder or remove it")
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
@@ -79,6 +79,7 @@ def _write(model: EnergyTimeModel, folder: Path) -> None:
         "sha256": {target: _sha256(text) for target, text in texts.items()},
         **model.describe(),
     }
+    description["checksum"] = _checksum(description)
     (folder / DESCRIPTION).write_text(json.dumps(description, allow_nan=False), encoding="utf-8")
 
 
@@ -101,7 +102,15 @@ def _description(folder: Path) -> dict[str, Any]:
             f"{path} has schema version {version!r} and this version reads up to {SCHEMA_VERSION}; "
             "update gpoeo-env or fit the model again"
         )
+    if description.get("checksum") != _checksum(description):
+        raise ModelError(f"{path} is damaged: its checksum does not fit its content; fit the model again")
     return description
+
+
+def _checksum(description: dict[str, Any]) -> str:
+    """Return the checksum of everything else that model.json says."""
+    rest = {key: value for key, value in description.items() if key != "checksum"}
+    return _sha256(json.dumps(rest, sort_keys=True))
 
 
 def _text(folder: Path, target: str, description: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.errors import ModelError, nearest_names
 from gpoeo_env.records import Features
-from gpoeo_env.signals import POWER
+from gpoeo_env.signals import ENERGY, MEM_CLOCK, POWER, SM_CLOCK, WORK
 from gpoeo_env.trace.sweep import Sweep
 from gpoeo_policies.gpoeo.belief import Prior
 from gpoeo_policies.gpoeo.prior import error_covariance, log_relative_clocks
@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 
 CLOCK_COLUMNS = ("sm_clock_ratio", "mem_clock_ratio")
 TARGETS = ("time", "energy")
+_OWN_SIGNALS = {signal.name for signal in (ENERGY, WORK, POWER, SM_CLOCK, MEM_CLOCK)}
 LEAST_WORKLOADS = 2
 FOLDS = 5
 
@@ -196,7 +197,9 @@ class _Samples:
         return cls(
             log_clocks=log_relative_clocks(sweep.clocks, sweep.reference)[1:],
             log_ratios=np.log([sweep.time_ratio, sweep.energy_ratio]),
-            features=np.concatenate(([sweep.watts[sweep.reference_row]], sweep.counters[sweep.reference_row])),
+            features=np.concatenate(
+                ([sweep.watts[sweep.reference_row]], sweep.counters[sweep.reference_row, _counter_columns(sweep)])
+            ),
         )
 
     def rows(self) -> Array:
@@ -205,7 +208,12 @@ class _Samples:
 
 def _feature_names(sweep: Sweep) -> tuple[str, ...]:
     """Return the features of a reference window: its power, which every device reports, and the counters."""
-    return (POWER.name, *sweep.counter_names)
+    return (POWER.name, *(sweep.counter_names[column] for column in _counter_columns(sweep)))
+
+
+def _counter_columns(sweep: Sweep) -> list[int]:
+    """Return the counters proper: what a device reports in its own right is no counter of a recording."""
+    return [column for column, name in enumerate(sweep.counter_names) if name not in _OWN_SIGNALS]
 
 
 def _rows(log_clocks: Array, features: Array) -> Array:

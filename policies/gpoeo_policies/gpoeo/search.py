@@ -54,7 +54,7 @@ class SearchSettings:
         max_probes: windows asked for, after which the search chooses among what it has measured.
     """
 
-    confidence: float = 0.9
+    confidence: float = 0.95
     tolerance: float = 0.0003
     loyalty: float = 0.002
     max_probes: int = 15

@@ -12,7 +12,7 @@ import pytest
 from gpoeo_env.errors import ModelError
 from gpoeo_env.records import Features
 from gpoeo_env.trace.sweep import SweepSet
-from gpoeo_policies.gpoeo.bundle import load_model, save_model
+from gpoeo_policies.gpoeo.bundle import _checksum, load_model, save_model
 from gpoeo_policies.gpoeo.models import EnergyTimeModel
 
 
@@ -61,6 +61,17 @@ def change(key: str, value: object) -> Callable[[Path], None]:
     return damage
 
 
+def forge(key: str, value: object) -> Callable[[Path], None]:
+    """Change a value and the checksum with it: what another program might write."""
+
+    def damage(folder: Path) -> None:
+        path = folder / "model.json"
+        description = {**json.loads(path.read_text()), key: value}
+        path.write_text(json.dumps({**description, "checksum": _checksum(description)}))
+
+    return damage
+
+
 def rewrite(name: str, text: Callable[[str], str]) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         (folder / name).write_text(text((folder / name).read_text()))
@@ -79,10 +90,12 @@ def rewrite(name: str, text: Callable[[str], str]) -> Callable[[Path], None]:
         (rewrite("energy.txt", lambda text: text[:100]), "its checksum is not the one"),
         (change("schema_version", 2), "schema version 2 and this version reads up to 1"),
         (change("schema_version", "1"), "schema version '1'"),
-        (change("sha256", None), "its checksum is not the one"),
-        (change("settings", {"depth": 3}), "is damaged"),
-        (change("errors", [[[0.0]]]), "is damaged"),
-        (change("feature_names", 7), "is damaged"),
+        (change("sha256", None), "its checksum does not fit"),
+        (change("feature_names", ["power_w", "dram_active", "sm_active"]), "its checksum does not fit"),
+        (change("errors", []), "its checksum does not fit"),
+        (forge("settings", {"depth": 3}), "is damaged"),
+        (forge("errors", [[[0.0]]]), "is damaged"),
+        (forge("feature_names", 7), "is damaged"),
     ],
 )
 def test_damage_is_one_line_that_names_the_file(folder: Path, damage: Callable[[Path], None], message: str) -> None:

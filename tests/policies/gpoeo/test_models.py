@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,19 @@ def test_a_feature_that_the_device_does_not_report_is_named(model: EnergyTimeMod
 
     with pytest.raises(ModelError, match=r"fitted on feature 'dram_active'.*did you mean dram_activity"):
         model.predict(features, sweep.clocks, sweep.reference)
+
+
+def test_clocks_and_energy_among_the_counters_of_a_recording_are_no_features(sweeps: SweepSet) -> None:
+    with_clock = [
+        replace(
+            sweep,
+            counter_names=(*sweep.counter_names, "sm_clock_mhz"),
+            counters=np.column_stack((sweep.counters, sweep.clocks.mhz[:, 0])),
+        )
+        for sweep in sweeps.sweeps
+    ]
+
+    assert EnergyTimeModel().fit(with_clock).feature_names_ == ("power_w", "sm_active", "dram_active")
 
 
 def test_a_missing_value_is_predicted_all_the_same(model: EnergyTimeModel, sweeps: SweepSet) -> None:

