@@ -1,4 +1,4 @@
-"""`gpoeo trace`: make sweep files from tables of measurements, and look into them."""
+"""`gpoeo trace`: make sweep files and recordings from tables of measurements, and look into them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,34 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
+from gpoeo_env.cli.analysis.period import period
+from gpoeo_env.cli.analysis.progress import progress
+from gpoeo_env.cli.analysis.shifts import shifts
 from gpoeo_env.cli.options import DEFAULT_LIMIT, JsonOption
 from gpoeo_env.cli.output import print_json, stderr, stdout
-from gpoeo_env.cli.tables import new_table, percent
+from gpoeo_env.cli.trace_info import info, recording_heading, sweep_heading
 from gpoeo_env.clocks import ClockPair
 from gpoeo_env.errors import UsageError
-from gpoeo_env.trace.facts import CounterFacts, Span, SweepSetFacts, facts_of
+from gpoeo_env.trace.facts import facts_of
 from gpoeo_env.trace.importers.column_map import KEYS
 from gpoeo_env.trace.importers.curves import import_curves
+from gpoeo_env.trace.importers.gpu_log import import_gpu_log
 from gpoeo_env.trace.importers.table import import_table
-from gpoeo_env.trace.store import read_sweeps, write_sweeps
+from gpoeo_env.trace.recording_facts import recording_facts
+from gpoeo_env.trace.recording_store import write_recording
+from gpoeo_env.trace.store import write_sweeps
 from gpoeo_env.trace.sweep import SweepSet
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Make sweep files from tables of measurements, and look into them.", no_args_is_help=True)
-import_app = typer.Typer(help="Make a sweep file from tables of measurements.", no_args_is_help=True)
+app = typer.Typer(help="Make sweep files and recordings from tables, and look into them.", no_args_is_help=True)
+import_app = typer.Typer(help="Make a sweep file or a recording from tables of measurements.", no_args_is_help=True)
 app.add_typer(import_app, name="import")
+app.command()(info)
+app.command()(period)
+app.command()(progress)
+app.command()(shifts)
 
 GpuOption = Annotated[str, typer.Option("--gpu", metavar="NAME", help="GPU that was measured.", show_default=False)]
 ReferenceOption = Annotated[
@@ -41,7 +48,7 @@ ReferenceOption = Annotated[
 OutOption = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="Sweep file to write.", show_default=False)
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the sweep file if it exists.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
 
 
 @import_app.command()
@@ -60,7 +67,9 @@ def curves(
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Import two wide tables: performance and power, a row for each workload, a column for each SM clock.
+    """Import two wide tables: performance and power.
+
+    A row for each workload, a column for each SM clock.
 
     The first line holds the clocks in MHz, the first column the workloads. Seconds and joules of the sweep are for
     the work that the reference pair does in one second.
@@ -113,7 +122,9 @@ def table(
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Import a long table: a row for each workload and clock pair, with time, energy or power, and counters.
+    """Import a long table: a row for each workload and pair.
+
+    Columns give time, energy or power, and counters.
 
     Needed are workload, sm_mhz, mem_mhz (or --mem-mhz), one kind of time, and one kind of energy or power.
     """
@@ -131,28 +142,28 @@ def table(
     _store(sweeps, out, force=force, json=json)
 
 
-@app.command()
-def info(
+@import_app.command()
+def log(
     *,
-    file: Annotated[Path, typer.Argument(help="Sweep file.", show_default=False)],
-    max_slowdown: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Limit for the best saving; 0.05 means 5 %.")
-    ] = DEFAULT_LIMIT,
+    file: Annotated[Path, typer.Argument(help="CSV, a row for each poll of one GPU.", show_default=False)],
+    gpu: GpuOption,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Recording to write.", show_default=False)],
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Show what a sweep file holds: GPU, workloads, clocks, counters, origin, and the best saving of each workload.
+    """Import a log of one GPU as a recording: time_s, and the readings of NVML and GPM that the poll gave.
 
-    Ratios are relative to the reference pair. The best saving is that of the best recorded pair within the limit.
+    Columns are known by their names: power_w, energy_j, gpu_util_pct, sm_clock_mhz, gpm_sm_util and others. An empty
+    cell means no reading. Rows must be in the order of time; rows of the same time are kept.
     """
-    facts = facts_of(read_sweeps(file), max_slowdown)
+    recording = import_gpu_log(file, gpu_name=gpu, tell=_say)
+    write_recording(out, recording, overwrite=force)
+    facts = recording_facts(recording)
     if json:
         print_json(facts)
         return
-    console = stdout()
-    console.print(_heading(facts))
-    console.print(_workload_table(facts))
-    if any(workload.has_pairs_above_reference for workload in facts.workloads):
-        console.print("Pairs above the reference clocks are recorded, and count as well.")
+    _say(f"wrote {out}")
+    stdout().print(recording_heading(facts))
 
 
 def _pair(text: str | None) -> ClockPair | None:
@@ -183,73 +194,8 @@ def _store(sweeps: SweepSet, out: Path, *, force: bool, json: bool) -> None:
         print_json(facts)
         return
     _say(f"wrote {out}")
-    stdout().print(_heading(facts))
+    stdout().print(sweep_heading(facts))
 
 
 def _say(line: str) -> None:
     stderr().print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _heading(facts: SweepSetFacts) -> Table:
-    """Return what holds for all workloads: a line of words for each subject."""
-    origin = facts.provenance
-    references = sorted({str(workload.reference) for workload in facts.workloads})
-    pairs = _span([workload.n_pairs for workload in facts.workloads])
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, text in (
-        ("GPU", f"{facts.gpu_name} ({'SIMULATED, no GPU was measured' if origin.is_simulated else 'measured'})"),
-        ("workloads", f"{len(facts.workloads)}, {pairs} clock pairs each"),
-        ("SM clocks", _clocks(facts.sm_mhz)),
-        ("memory clocks", _clocks(facts.mem_mhz)),
-        ("reference", f"{', '.join(references)} MHz"),
-        ("unit of work", "1 s of the reference pair" if origin.is_relative else "as in the source"),
-        ("counters", _counters(facts.counters)),
-        ("source", origin.source),
-        ("written", f"{origin.created_utc} by {origin.tool}"),
-    ):
-        grid.add_row(name, Text(text))
-    return grid
-
-
-def _clocks(mhz: Sequence[int]) -> str:
-    return f"{mhz[0]} MHz" if len(mhz) == 1 else f"{len(mhz)}, {_span(mhz)} MHz"
-
-
-def _counters(counters: Sequence[CounterFacts]) -> str:
-    """List the counters, with their units where those are known ("1" is a ratio or a number)."""
-    names = []
-    for counter in counters:
-        unit = "" if counter.unit == "?" else f" [{counter.unit}]"
-        missing = f" ({percent(counter.missing)} missing)" if counter.missing else ""
-        names.append(counter.name + unit + missing)
-    return f"{len(names)}: {', '.join(names)}" if names else "none"
-
-
-def _span(values: Sequence[int]) -> str:
-    return f"{min(values)}" if min(values) == max(values) else f"{min(values)}..{max(values)}"
-
-
-def _workload_table(facts: SweepSetFacts) -> Table:
-    """Return one row for each workload; ratios are relative to the reference pair."""
-    limit = percent(facts.max_slowdown)
-    table = new_table(
-        f"Best recorded pair with slowdown at most {limit}",
-        ["workload"],
-        ["time\nratio", "energy\nratio", "best\nMHz", "saving", "slow-\ndown"],
-    )
-    for workload in facts.workloads:
-        table.add_row(
-            escape(workload.workload),
-            _ratios(workload.time_ratio),
-            _ratios(workload.energy_ratio),
-            str(workload.best),
-            percent(workload.best_saving),
-            percent(workload.best_slowdown),
-        )
-    return table
-
-
-def _ratios(span: Span) -> str:
-    return f"{span.least:.2f}..{span.most:.2f}"

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from gpoeo_env.records import Window
 from gpoeo_env.signals import POWER, Behaviour, Signal
 
-__all__ = ["distinct_updates", "unrefreshed_as_missing", "unrefreshed_rows", "update_interval_s"]
+__all__ = [
+    "HELD_SIGNALS",
+    "POWER_SIGNALS",
+    "TRANSFER_SIGNALS",
+    "distinct_updates",
+    "unrefreshed_as_missing",
+    "unrefreshed_rows",
+    "update_interval_s",
+]
 
 HELD_SIGNALS = ("gpu_util", "mem_util")
 """Interval signals that the driver holds until their next refresh instead of answering 0."""
@@ -137,8 +145,8 @@ def _interval_s(t_s: Floats, values: Floats, is_new: NDArray[np.bool_]) -> float
     if changes < LEAST_CHANGES or changes > (1.0 - FEWEST_REPEATS) * len(is_new):
         return math.nan
     gaps = np.diff(t_s[1:][is_new])
-    shortest = float(np.partition(gaps, len(gaps) // 5)[len(gaps) // 5])
-    first = float(np.median(gaps[gaps < 1.5 * shortest]))
+    shortest, middle = np.partition(gaps, (len(gaps) // 5, len(gaps) // 2))[[len(gaps) // 5, len(gaps) // 2]]
+    first = float(middle / np.round(middle / shortest))
     counts = np.round(gaps / first)
     slack_s = max(0.1 * first, 1.1 * float(np.median(np.diff(t_s))))
     on_beat = np.abs(gaps - counts * first) <= slack_s

@@ -1,0 +1,1 @@
+"""Commands that look into a recording: its period, its progress, its shifts; each can draw what it saw."""
