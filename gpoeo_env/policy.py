@@ -102,6 +102,8 @@ class Step:
         terminated: the work is done, or the device is lost.
         truncated: time, steps or recording ran out.
         fault: "gpu_lost" or another fault; None = none.
+        shifted: how the workload became another one in this window, as its samples show; empty = it did not, or the
+            window has no samples.
     """
 
     index: int
@@ -115,6 +117,7 @@ class Step:
     terminated: bool = False
     truncated: bool = False
     fault: str | None = None
+    shifted: str = ""
 
     @property
     def is_last(self) -> bool:

@@ -192,6 +192,13 @@ class ClockEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             "throttled": measurement.throttled,
             "settle": {"seconds": measurement.settle.seconds, "joules": measurement.settle.joules},
             "purpose": step.decision.purpose.value,
+            "progress": {
+                "kind": measurement.progress.kind,
+                "work_rate": _known(measurement.progress.work_rate),
+                "rel_sd": _known(measurement.progress.rel_sd),
+                "reason": measurement.progress.reason,
+            },
+            "shifted": step.shifted,
             "missing": measurement.missing,
             "fault": step.fault,
             "reference": _reference(step.reference),

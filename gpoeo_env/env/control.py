@@ -22,8 +22,10 @@ from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
 from gpoeo_env.progress.choosing import ChoosingMeter
 from gpoeo_env.progress.counter_work import CounterWorkMeter
 from gpoeo_env.progress.meter import ProgressMeter, WorkCounterMeter
+from gpoeo_env.progress.period_meter import PeriodMeter
+from gpoeo_env.progress.shift import ShiftDetector
 from gpoeo_env.progress.summary import combine_references, reference_of, relative_to, summarise, unseen
-from gpoeo_env.records import Measurement, Reference, Totals, TruthTable, WindowEnd
+from gpoeo_env.records import Measurement, Reference, Totals, TruthTable, Window, WindowEnd
 
 __all__ = ["ControlLoop", "ControlSettings"]
 
@@ -84,11 +86,12 @@ class ControlLoop:
         Args:
             device: any device.
             settings: defaults where None.
-            meter: how progress is measured; None = the best of work counter and counter work that answers.
+            meter: how progress is measured; None = the first of work counter, counter work and period that answers.
         """
         self.device = device
         self.settings = settings or ControlSettings()
-        self._meter = ChoosingMeter(*([meter] if meter else [WorkCounterMeter(), CounterWorkMeter()]))
+        self._meter = ChoosingMeter(*([meter] if meter else [WorkCounterMeter(), CounterWorkMeter(), PeriodMeter()]))
+        self._shifts = ShiftDetector()
         self._context: PolicyContext | None = None
         self._last: Step | None = None
         self._segment = 0
@@ -130,6 +133,7 @@ class ControlLoop:
         self._last = None
         self._segment = 0
         self._meter.reset()
+        self._shifts.reset()
         decision = Decision(RELEASE, counters=True, purpose=Purpose.REFERENCE, reason="measure the driver's default")
         step = self._advance(decision)
         for _ in range(self.settings.reference_windows - 1):
@@ -199,6 +203,7 @@ class ControlLoop:
             terminated=is_work_done or window.end is WindowEnd.LOST,
             truncated=window.end is WindowEnd.LOG_END or (not is_work_done and self._is_out_of_time(index, totals)),
             fault="gpu_lost" if window.end is WindowEnd.LOST else None,
+            shifted=self._shift_in(window),
         )
         return self._last
 
@@ -214,6 +219,7 @@ class ControlLoop:
             excess=math.nan,
             terminated=True,
             fault="gpu_lost",
+            shifted="",
         )
         return self._last
 
@@ -226,6 +232,11 @@ class ControlLoop:
         if self._opens_segment(decision) or known is None:
             return measured
         return known if measured is None else combine_references(known, measured)
+
+    def _shift_in(self, window: Window) -> str:
+        """Say how the workload has become another one; rows that were made from a table cannot tell."""
+        shift = None if window.synthesised else self._shifts.update(window)
+        return "" if shift is None else f"{shift.what} at {shift.at_s:.1f} s"
 
     def _window_s(self, decision: Decision) -> float:
         return self.settings.window_s if decision.window_s is None else decision.window_s

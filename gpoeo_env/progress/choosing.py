@@ -106,7 +106,12 @@ class ChoosingMeter:
         return replace(progress, reason=f"{progress.reason} ({advice})")
 
     def _learn_iteration(self, window: Window) -> None:
-        """Ask the meters that know periods, until one has told how much work an iteration is."""
+        """Ask the meters that know periods, until one has told how much work an iteration is.
+
+        Rows that were made from a table have none.
+        """
+        if window.synthesised:
+            return
         for meter in self._meters:
             if not math.isnan(self._work_per_iteration):
                 return

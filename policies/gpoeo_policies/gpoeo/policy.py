@@ -98,6 +98,8 @@ class GpoeoPolicy:
 
     def act(self, step: Step) -> Decision:
         """Answer a window."""
+        if step.shifted and self._search is not None:
+            return self._measure_anew(f"the workload has shifted: {step.shifted}")
         return self._handlers[self._phase](step)
 
     # One method for each state: what its window says, and where it leads.

@@ -230,6 +230,18 @@ def test_a_shift_opens_a_new_segment_and_searches_again(sweeps: SweepSet, model:
     assert steps[-1].measurement.ratios.saving > 0.05
 
 
+def test_a_shift_that_the_samples_show_needs_no_second_window(sweeps: SweepSet, model: EnergyTimeModel) -> None:
+    policy = GpoeoPolicy(ModelStart(model))
+    with ControlLoop(ReplayDevice(sweeps), ControlSettings(window_s=WINDOW_S)) as loop:
+        step = loop.begin(0, "work0")
+        policy.reset(loop.context)
+        step = loop.step(policy.act(step))
+        decision = policy.act(replace(step, shifted="power at 12.0 s"))
+
+    assert (decision.action, decision.purpose, decision.counters) == (RELEASE, Purpose.REFERENCE, True)
+    assert "power at 12.0 s" in decision.reason
+
+
 def test_a_workload_that_slows_down_everywhere_is_a_shift_and_no_breach(
     sweeps: SweepSet, model: EnergyTimeModel
 ) -> None:
