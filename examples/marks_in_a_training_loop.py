@@ -3,7 +3,7 @@
     python examples/marks_in_a_training_loop.py
 
 The loop stands for any other: what GPOEO needs are the two lines with ``marks``. Here the watcher lives in the same
-process; normally it is `gpoeo run --marks FILE` beside a program that was started with ``GPOEO_MARKS=FILE``.
+process; normally it is another one, beside a program that was started with ``GPOEO_MARKS=FILE``.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class Progress:
         work_rate: units of work per second; NaN = refused.
         rel_sd: relative standard error of ``work_rate``.
         kind: which meter answered ("work_counter", "none", ...).
-        reason: why it refused; empty otherwise.
+        reason: why it refused, or why no better meter was chosen; empty = there is nothing to say.
     """
 
     work_rate: float
