@@ -22,7 +22,6 @@ from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
 from gpoeo_env.progress.choosing import ChoosingMeter
 from gpoeo_env.progress.counter_work import CounterWorkMeter
 from gpoeo_env.progress.meter import ProgressMeter, WorkCounterMeter
-from gpoeo_env.progress.period_meter import PeriodMeter
 from gpoeo_env.progress.shift import ShiftDetector
 from gpoeo_env.progress.summary import combine_references, reference_of, relative_to, summarise, unseen
 from gpoeo_env.records import Measurement, Reference, Totals, TruthTable, Window, WindowEnd
@@ -90,7 +89,7 @@ class ControlLoop:
         """
         self.device = device
         self.settings = settings or ControlSettings()
-        self._meter = ChoosingMeter(*([meter] if meter else [WorkCounterMeter(), CounterWorkMeter(), PeriodMeter()]))
+        self._meter = ChoosingMeter(*([meter] if meter else _meters()))
         self._shifts = ShiftDetector()
         self._context: PolicyContext | None = None
         self._last: Step | None = None
@@ -315,6 +314,13 @@ class _Spent:
     share: float
     saved_frac: float
     reaches_budget: bool
+
+
+def _meters() -> list[ProgressMeter]:
+    """Return every meter that asks nothing of the program, the best first."""
+    from gpoeo_env.progress.period_meter import PeriodMeter  # noqa: PLC0415 - scipy takes a second to load
+
+    return [WorkCounterMeter(), CounterWorkMeter(), PeriodMeter()]
 
 
 def _or(value: float, otherwise: float) -> float:

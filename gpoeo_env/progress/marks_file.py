@@ -35,8 +35,10 @@ MAGIC = b"gpoeo-mk"
 VERSION = 1
 SLOTS = 1024
 SHORTEST_MARK_NS = 100_000_000
-READ_ATTEMPTS = 100
-"""A write takes microseconds: whoever still finds one going on after so many reads found a writer that died in it."""
+READ_ATTEMPTS = 1000
+LONGEST_NAP_S = 1e-3
+"""A write takes microseconds, and a busy machine may hold a writer up for longer: whoever finds one going on for a
+second found a writer that died in it."""
 
 _HEADER = struct.Struct("<8sII")
 _SEQUENCE = struct.Struct("<Q")
@@ -136,7 +138,7 @@ def decode(path: Path) -> MarksRecord:
             raise TraceError(f"{path} is no marks file of version {VERSION}; let the training program write a new one")
         if before == after and _SEQUENCE.unpack_from(before, _SEQUENCE_AT)[0] % 2 == 0:
             return _record(before, body)
-        time.sleep(1e-5 * attempt)
+        time.sleep(min(1e-5 * attempt, LONGEST_NAP_S))
     raise TraceError(f"{path} stays in the middle of a write; its writer has died, start the training program again")
 
 
