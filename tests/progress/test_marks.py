@@ -135,6 +135,7 @@ def write_steadily(
         for _ in range(200):
             iteration += 1
             file.add(iteration * SECOND_NS, iteration * SECOND_NS + SECOND_NS // 2)
+        time.sleep(5e-4)  # a reader needs a gap between writes, and every real iteration leaves one
 
 
 class TestSharedFile:
