@@ -19,6 +19,7 @@ line on stderr and a process exit code.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
@@ -37,6 +38,7 @@ __all__ = [
     "UnknownNameError",
     "UsageError",
     "nearest_names",
+    "repeated",
 ]
 
 
@@ -135,3 +137,13 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
         return f"did you mean {' or '.join(by_folded_name[match] for match in close)}?"
     shown = ", ".join(names[:12])
     return f"there are: {shown}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that are listed more than once, sorted, each one time.
+
+    Example:
+        >>> repeated(["b", "a", "b"])
+        ['b']
+    """
+    return sorted(name for name, times in Counter(names).items() if times > 1)

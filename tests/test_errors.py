@@ -14,6 +14,7 @@ from gpoeo_env.errors import (
     NotRecordedError,
     UnknownNameError,
     nearest_names,
+    repeated,
 )
 
 ERRORS = [
@@ -73,3 +74,8 @@ def test_an_unknown_name_crosses_process_borders() -> None:
 )
 def test_names_near_a_wrong_one_are_shown_or_else_what_there_is(name: str, known: list[str], expected: str) -> None:
     assert expected in nearest_names(name, known)
+
+
+def test_names_listed_more_than_once_are_found_one_time_each_and_sorted() -> None:
+    assert repeated(["c", "b", "a", "b", "c", "c"]) == ["b", "c"]
+    assert repeated(["a", "b"]) == []

@@ -16,7 +16,7 @@ from gpoeo_env.bench.replay import evaluate
 from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.device.base import Device
 from gpoeo_env.env.control import ControlLoop, ControlSettings
-from gpoeo_env.errors import UsageError
+from gpoeo_env.errors import UsageError, repeated
 from gpoeo_env.policy import build_policy
 
 __all__ = ["DemoPlan", "demonstrate"]
@@ -50,7 +50,7 @@ class DemoPlan:
         """
         if not self.policies:
             raise UsageError("the demonstration needs at least one policy; name one, for example gpoeo")
-        twice = sorted({name for name in self.policies if self.policies.count(name) > 1})
+        twice = repeated(self.policies)
         if twice:
             raise UsageError(f"policy named twice: {', '.join(twice)}; name each once")
         self.control_settings()

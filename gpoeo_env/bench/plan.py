@@ -7,7 +7,7 @@ from enum import Enum
 
 from gpoeo_env.device.virtual import MAX_NOISE
 from gpoeo_env.env.control import ControlSettings
-from gpoeo_env.errors import ConfigError, UnknownNameError, UsageError
+from gpoeo_env.errors import ConfigError, UnknownNameError, UsageError, repeated
 from gpoeo_env.objective import Objective
 from gpoeo_env.trace.sweep import SweepSet
 
@@ -74,7 +74,7 @@ class ReplayPlan:
         if not self.policies:
             raise UsageError("a replay needs at least one policy; name one, for example default")
         for what, names in (("policy", self.policies), ("workload", self.workloads)):
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = repeated(names)
             if twice:
                 raise UsageError(f"{what} named twice: {', '.join(twice)}; name each once")
         if not 0.0 <= self.noise <= MAX_NOISE:

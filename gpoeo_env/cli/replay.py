@@ -84,12 +84,8 @@ def replay(
     )
     sweeps = read_sweeps(sweep)
     results, is_complete = _run(plan, sweeps, available_cores() if jobs is None else jobs)
-    if json:
-        summary = summarise(results)
-        what = {"gpu_name": sweeps.gpu_name, "is_simulated": sweeps.provenance.is_simulated, "plan": plan}
-        print_json({"results": results, "summary": summary, **what} | ({} if is_complete else {"is_partial": True}))
-    else:
-        _print_tables(plan, sweeps, results, is_complete=is_complete)
+    show = _print_document if json else _print_tables
+    show(plan, sweeps, results, is_complete=is_complete)
     if not is_complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -105,6 +101,12 @@ def _run(plan: ReplayPlan, sweeps: SweepSet, jobs: int) -> tuple[list[EpisodeRes
     except KeyboardInterrupt:
         return results, False
     return results, True
+
+
+def _print_document(plan: ReplayPlan, sweeps: SweepSet, results: list[EpisodeResult], *, is_complete: bool) -> None:
+    what = {"gpu_name": sweeps.gpu_name, "is_simulated": sweeps.provenance.is_simulated, "plan": plan}
+    document = {"results": results, "summary": summarise(results), **what}
+    print_json(document if is_complete else {**document, "is_partial": True})
 
 
 def _print_tables(plan: ReplayPlan, sweeps: SweepSet, results: list[EpisodeResult], *, is_complete: bool) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from gpoeo_env.config import validated
 from gpoeo_env.device.base import DeviceInfo
 from gpoeo_env.device.virtual import MAX_NOISE, OWN_SIGNALS, ActionTable, WindowDevice
-from gpoeo_env.errors import UsageError
+from gpoeo_env.errors import UsageError, repeated
 from gpoeo_env.signals import Signal, signal_named
 from gpoeo_env.sim.catalogue import Gpu, gpu_names, load_gpu
 from gpoeo_env.sim.closed_form import COUNTER_NAMES, OperatingPoints, operating_points
@@ -125,7 +125,7 @@ def workloads_by_name(workloads: Sequence[Workload]) -> dict[str, Workload]:
     if not workloads:
         raise UsageError("a simulated device needs at least one workload; none was given")
     names = [workload.name for workload in workloads]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     if twice:
         raise UsageError(f"workloads listed twice: {', '.join(twice)}; give each its own name")
     return dict(zip(names, workloads, strict=True))

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from gpoeo_env.progress.meter import WorkCounterMeter
 from gpoeo_env.progress.summary import HONOURED_TOLERANCE_MHZ, reference_of, relative_to, summarise
 from gpoeo_env.records import Measurement, Settle, Window
 from gpoeo_env.signals import ENERGY, POWER, Behaviour
+from gpoeo_env.testing.contract import check_clauses, require
 
 __all__ = ["DEVICE_CONTRACT", "DeviceCheck", "MakeDevice", "check_device"]
 
@@ -80,22 +82,15 @@ def check_device(make_device: MakeDevice) -> None:
     Raises:
         AssertionError: names every broken clause and how it showed.
     """
-    broken = []
-    for check in DEVICE_CONTRACT:
-        try:
-            check.run(make_device)
-        except Exception as error:
-            broken.append(f"{check.name}: {type(error).__name__}: {error}")
-    if broken:
-        raise AssertionError("the device breaks its contract:\n" + "\n".join(broken))
+    check_clauses("device", {check.name: partial(check.run, make_device) for check in DEVICE_CONTRACT})
 
 
 def _describes_itself(device: Device) -> None:
     info = device.info
-    _require(info.kind in {"replay", "simulated", "live"}, f"kind {info.kind!r} is not replay, simulated or live")
-    _require(bool(info.gpu_name and info.provenance), "gpu_name and provenance must not be empty")
-    _require(len(set(info.workloads)) == len(info.workloads), f"workloads are listed twice: {info.workloads}")
-    _require(
+    require(info.kind in {"replay", "simulated", "live"}, f"kind {info.kind!r} is not replay, simulated or live")
+    require(bool(info.gpu_name and info.provenance), "gpu_name and provenance must not be empty")
+    require(len(set(info.workloads)) == len(info.workloads), f"workloads are listed twice: {info.workloads}")
+    require(
         info.default_pair is None or info.default_pair in device.clocks,
         f"default pair {info.default_pair} is not in the clock table",
     )
@@ -103,8 +98,8 @@ def _describes_itself(device: Device) -> None:
 
 def _reports_energy_or_power(device: Device) -> None:
     names = [signal.name for signal in device.signals]
-    _require(len(set(names)) == len(names), f"signals are listed twice: {names}")
-    _require(ENERGY in device.signals or POWER in device.signals, f"neither {ENERGY} nor {POWER} among the signals")
+    require(len(set(names)) == len(names), f"signals are listed twice: {names}")
+    require(ENERGY in device.signals or POWER in device.signals, f"neither {ENERGY} nor {POWER} among the signals")
 
 
 def _refuses_unknown_workload(device: Device) -> None:
@@ -132,7 +127,7 @@ def _closes_twice(device: Device) -> None:
 
 def _closes_as_context(device: Device) -> None:
     with device as entered:
-        _require(entered is device, "__enter__ must return the device")
+        require(entered is device, "__enter__ must return the device")
         device.begin(SEED)
     _expect(DeviceError, "observe() after the with block", lambda: device.observe(WINDOW_S))
 
@@ -141,15 +136,15 @@ def _returns_sound_windows(device: Device) -> None:
     device.begin(SEED)
     window = device.observe(WINDOW_S)
     n, k = len(window.t_s), len(device.signals)
-    _require(n >= 2, f"a window needs two rows or more; got {n}")
-    _require(window.signals == device.signals, "a window must have the device's signals")
-    _require(window.values.shape == (n, k), f"values need shape {(n, k)}; got {window.values.shape}")
-    _require(window.t_s.dtype == window.values.dtype == np.float64, "times and values are float64")
-    _require(bool(np.all(np.diff(window.t_s) > 0)), "row times must rise")
-    _require(not np.isinf(window.values).any(), "a missing value is NaN, never infinite")
+    require(n >= 2, f"a window needs two rows or more; got {n}")
+    require(window.signals == device.signals, "a window must have the device's signals")
+    require(window.values.shape == (n, k), f"values need shape {(n, k)}; got {window.values.shape}")
+    require(window.t_s.dtype == window.values.dtype == np.float64, "times and values are float64")
+    require(bool(np.all(np.diff(window.t_s) > 0)), "row times must rise")
+    require(not np.isinf(window.values).any(), "a missing value is NaN, never infinite")
     for column, signal in zip(window.values.T, window.signals, strict=True):
         if signal.unit == "1":
-            _require(not ((column < 0) | (column > 1)).any(), f"ratio {signal.name} leaves 0..1: {column}")
+            require(not ((column < 0) | (column > 1)).any(), f"ratio {signal.name} leaves 0..1: {column}")
 
 
 def _takes_the_time_asked_for(device: Device) -> None:
@@ -157,7 +152,7 @@ def _takes_the_time_asked_for(device: Device) -> None:
     for seconds in (WINDOW_S, WINDOW_S / 2):
         took = device.observe(seconds).duration_s
         slack = 1e-6 if device.info.is_deterministic else 0.2 * seconds
-        _require(abs(took - seconds) <= slack, f"observe({seconds:g}) gave a window of {took:g} s")
+        require(abs(took - seconds) <= slack, f"observe({seconds:g}) gave a window of {took:g} s")
 
 
 def _starts_released(device: Device) -> None:
@@ -166,7 +161,7 @@ def _starts_released(device: Device) -> None:
     device.observe(WINDOW_S)
     device.begin(SEED)
     window = device.observe(WINDOW_S)
-    _require(window.requested is None, f"begin() must release the clocks; {window.requested} is still requested")
+    require(window.requested is None, f"begin() must release the clocks; {window.requested} is still requested")
 
 
 def _reports_the_request(device: Device) -> None:
@@ -174,7 +169,7 @@ def _reports_the_request(device: Device) -> None:
     for pair in (device.clocks.top, None, device.clocks.pairs[0]):
         device.set_clocks(pair)
         requested = device.observe(WINDOW_S).requested
-        _require(requested == pair, f"requested {pair}, the window says {requested}")
+        require(requested == pair, f"requested {pair}, the window says {requested}")
 
 
 def _honours_pairs_or_says_why(device: Device) -> None:
@@ -184,7 +179,7 @@ def _honours_pairs_or_says_why(device: Device) -> None:
         window = device.observe(WINDOW_S)
         if window.observed is None or window.throttle_reasons:
             continue
-        _require(_is_near(window.observed, pair), f"requested {pair}, {window.observed} ran, and no reason is given")
+        require(_is_near(window.observed, pair), f"requested {pair}, {window.observed} ran, and no reason is given")
 
 
 def _never_invents_pairs(device: Device) -> None:
@@ -196,10 +191,10 @@ def _never_invents_pairs(device: Device) -> None:
         device.set_clocks(absent)
     except (ClockNotSupportedError, NotRecordedError):
         window = device.observe(WINDOW_S)
-        _require(window.requested == device.clocks.pairs[0], "a refused pair must change nothing")
+        require(window.requested == device.clocks.pairs[0], "a refused pair must change nothing")
         return
     window = device.observe(WINDOW_S)
-    _require(
+    require(
         window.requested == absent and window.observed in device.clocks,
         f"{absent} is not in the table: refuse it, or run a pair of the table and report both",
     )
@@ -208,11 +203,11 @@ def _never_invents_pairs(device: Device) -> None:
 def _unchanged_clocks_cost_nothing(device: Device) -> None:
     device.begin(SEED)
     device.set_clocks(None)
-    _require(device.observe(WINDOW_S).settle == Settle(), "releasing released clocks must cost nothing")
+    require(device.observe(WINDOW_S).settle == Settle(), "releasing released clocks must cost nothing")
     device.set_clocks(device.clocks.pairs[0])
     device.observe(WINDOW_S)
     device.set_clocks(device.clocks.pairs[0])
-    _require(device.observe(WINDOW_S).settle == Settle(), "locking the locked pair must cost nothing")
+    require(device.observe(WINDOW_S).settle == Settle(), "locking the locked pair must cost nothing")
 
 
 def _accounts_for_settling(device: Device) -> None:
@@ -222,10 +217,10 @@ def _accounts_for_settling(device: Device) -> None:
     after = device.observe(WINDOW_S)
     gap_s = float(after.t_s[0] - before.t_s[-1])
     settle = after.settle
-    _require(settle.seconds >= 0 and not settle.joules < 0 and not settle.work < 0, f"{settle} is negative")
-    _require(gap_s >= settle.seconds - 1e-6, f"{settle.seconds:g} s of settling do not fit a gap of {gap_s:g} s")
+    require(settle.seconds >= 0 and not settle.joules < 0 and not settle.work < 0, f"{settle} is negative")
+    require(gap_s >= settle.seconds - 1e-6, f"{settle.seconds:g} s of settling do not fit a gap of {gap_s:g} s")
     if device.info.is_deterministic:
-        _require(gap_s <= settle.seconds + 1e-6, f"{gap_s:g} s passed between windows, {settle.seconds:g} s settling")
+        require(gap_s <= settle.seconds + 1e-6, f"{gap_s:g} s passed between windows, {settle.seconds:g} s settling")
 
 
 def _counters_never_fall(device: Device) -> None:
@@ -237,10 +232,10 @@ def _counters_never_fall(device: Device) -> None:
     for signal in device.signals:
         if signal.behaviour is Behaviour.COUNTER:
             values = np.concatenate([_column(window, signal.name) for window in windows])
-            _require(bool(np.all(np.diff(values[np.isfinite(values)]) >= 0)), f"counter {signal.name} went back")
+            require(bool(np.all(np.diff(values[np.isfinite(values)]) >= 0)), f"counter {signal.name} went back")
     starts = [float(window.t_s[0]) for window in windows[1:]]
     ends = [float(window.t_s[-1]) for window in windows[:-1]]
-    _require(all(start >= end for start, end in zip(starts, ends, strict=True)), "windows overlap in time")
+    require(all(start >= end for start, end in zip(starts, ends, strict=True)), "windows overlap in time")
 
 
 def _equal_seeds_give_equal_windows(device: Device) -> None:
@@ -248,7 +243,7 @@ def _equal_seeds_give_equal_windows(device: Device) -> None:
         return
     first, second = _two_windows(device), _two_windows(device)
     for one, other in zip(first, second, strict=True):
-        _require(
+        require(
             np.array_equal(one.t_s, other.t_s) and np.array_equal(one.values, other.values, equal_nan=True),
             "the same seed gave other windows after a second begin()",
         )
@@ -260,10 +255,10 @@ def _truth_has_every_action(device: Device) -> None:
     device.begin(SEED)
     truth = device.truth()
     shape = (device.clocks.n_actions,)
-    _require(truth.time.shape == truth.energy.shape == shape, f"time and energy need shape {shape}")
-    _require(truth.time[RELEASE] == truth.energy[RELEASE] == 1.0, "action 0 is the reference: its ratios are 1")
+    require(truth.time.shape == truth.energy.shape == shape, f"time and energy need shape {shape}")
+    require(truth.time[RELEASE] == truth.energy[RELEASE] == 1.0, "action 0 is the reference: its ratios are 1")
     values = np.concatenate((truth.time, truth.energy))
-    _require(bool(np.all(np.isfinite(values) & (values > 0))), "every ratio is positive and finite")
+    require(bool(np.all(np.isfinite(values) & (values > 0))), "every ratio is positive and finite")
 
 
 def _truth_is_what_windows_show(device: Device) -> None:
@@ -278,11 +273,11 @@ def _truth_is_what_windows_show(device: Device) -> None:
         assert shown is not None, "a virtual device counts its work and its energy"
         told = device.truth().of(device.clocks.action_of(pair))
         # Six standard errors: a sound device fails once in a hundred million windows.
-        _require(
+        require(
             abs(shown.time - told.time) <= 6 * shown.time_sd + 1e-6 * told.time,
             f"truth() gives time ratio {told.time:.4f} at {pair}, windows show {shown.time:.4f}",
         )
-        _require(
+        require(
             abs(shown.energy - told.energy) <= 6 * shown.energy_sd + 1e-6 * told.energy,
             f"truth() gives energy ratio {told.energy:.4f} at {pair}, windows show {shown.energy:.4f}",
         )
@@ -310,11 +305,6 @@ DEVICE_CONTRACT: tuple[DeviceCheck, ...] = (
     DeviceCheck("shows in its windows what it tells as the truth", _truth_is_what_windows_show),
 )
 """Every clause that a device keeps; those on truth and seeds bind virtual devices only."""
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
 
 
 def _expect(kind: type[GpoeoError], what: str, call: Callable[[], object]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from gpoeo_env.policy import Decision, Policy, Purpose, Step, UsesTruth
 from gpoeo_env.progress.meter import ProgressMeter, WorkCounterMeter
 from gpoeo_env.records import Progress, Window
 from gpoeo_env.signals import CANONICAL, Behaviour
+from gpoeo_env.testing.contract import check_clauses, require
 from gpoeo_env.trace.sweep import Provenance, Sweep, SweepSet
 
 __all__ = ["POLICY_CONTRACT", "MakePolicy", "PolicyCheck", "check_policy"]
@@ -65,28 +67,21 @@ def check_policy(make_policy: MakePolicy) -> None:
     Raises:
         AssertionError: names every broken clause and how it showed.
     """
-    broken = []
-    for check in POLICY_CONTRACT:
-        try:
-            check.run(make_policy)
-        except Exception as error:
-            broken.append(f"{check.name}: {type(error).__name__}: {error}")
-    if broken:
-        raise AssertionError("the policy breaks its contract:\n" + "\n".join(broken))
+    check_clauses("policy", {check.name: partial(check.run, make_policy) for check in POLICY_CONTRACT})
 
 
 def _equal_seeds_give_equal_decisions(make_policy: MakePolicy) -> None:
     first, second = (_play(make_policy(), TABLES[1], noise=0.01, seed=7) for _ in range(2))
-    _require(first == second, "two runs under one seed differ; draw numbers from context.seed alone")
+    require(first == second, "two runs under one seed differ; draw numbers from context.seed alone")
 
 
 def _forgets_at_reset(make_policy: MakePolicy) -> None:
     fresh = _play(make_policy(), TABLES[0], noise=0.01, seed=1)
     used = make_policy()
     _play(used, TABLES[0], noise=0.01, seed=1)
-    _require(_play(used, TABLES[0], noise=0.01, seed=1) == fresh, "a second episode differs; reset() left something")
+    require(_play(used, TABLES[0], noise=0.01, seed=1) == fresh, "a second episode differs; reset() left something")
     _play(used, TABLES[1], SHORT, noise=0.01, seed=2)
-    _require(_play(used, TABLES[0], noise=0.01, seed=1) == fresh, "an episode cut off in its search shows in the next")
+    require(_play(used, TABLES[0], noise=0.01, seed=1) == fresh, "an episode cut off in its search shows in the next")
 
 
 def _serves_every_table(make_policy: MakePolicy) -> None:
@@ -126,8 +121,8 @@ def _ends_holding(make_policy: MakePolicy) -> None:
     for table in TABLES:
         decisions = _play(make_policy(), table, noise=0.0)
         tail = decisions[-(len(decisions) // 4) :]
-        _require(all(one.purpose is Purpose.HOLD for one in tail), f"the search does not end on {table}")
-        _require(len({one.action for one in tail}) == 1, f"the action still changes at the end on {table}")
+        require(all(one.purpose is Purpose.HOLD for one in tail), f"the search does not end on {table}")
+        require(len({one.action for one in tail}) == 1, f"the action still changes at the end on {table}")
 
 
 def _answers_the_last_step(make_policy: MakePolicy) -> None:
@@ -188,7 +183,7 @@ def _play(
             seen = counters.copy()
             decision = policy.act(step)
             is_untouched = np.array_equal(counters, seen, equal_nan=True)
-            _require(is_untouched, f"the policy changed Step {step.index}, which belongs to everybody")
+            require(is_untouched, f"the policy changed Step {step.index}, which belongs to everybody")
             _check_decision(decision, loop.context.clocks)
             decisions.append(decision)
             step = loop.step(decision)
@@ -215,16 +210,11 @@ def _begin(policy: Policy, loop: ControlLoop, seed: int, workload: str | None) -
 
 
 def _check_decision(decision: Decision, clocks: ClockTable) -> None:
-    _require(isinstance(decision, Decision), f"act() returned a {type(decision).__name__}, not a Decision")
-    _require(0 <= decision.action <= len(clocks), f"no action {decision.action}; there are 0 to {len(clocks)}")
-    _require(decision.window_s is None or decision.window_s > 0, f"a window of {decision.window_s} s")
+    require(isinstance(decision, Decision), f"act() returned a {type(decision).__name__}, not a Decision")
+    require(0 <= decision.action <= len(clocks), f"no action {decision.action}; there are 0 to {len(clocks)}")
+    require(decision.window_s is None or decision.window_s > 0, f"a window of {decision.window_s} s")
     is_locked_reference = decision.purpose is Purpose.REFERENCE and decision.action != RELEASE
-    _require(not is_locked_reference, f"a reference is measured released, not at action {decision.action}")
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
+    require(not is_locked_reference, f"a reference is measured released, not at action {decision.action}")
 
 
 def _sweeps(table: ClockTable, *, has_counters: bool) -> SweepSet:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpoeo_env.clocks import ClockPair
-from gpoeo_env.errors import TraceError, UsageError
+from gpoeo_env.errors import TraceError, UsageError, repeated
 from gpoeo_env.records import Window
 from gpoeo_env.signals import MEM_CLOCK, SM_CLOCK, Signal
 from gpoeo_env.trace.sweep import Provenance
@@ -70,7 +70,7 @@ class Recording:
                 "missing value"
             )
         names = [signal.name for signal in self.signals]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated(names)
         if twice:
             raise TraceError(f"recording {self.name!r} lists {', '.join(twice)} twice; give each signal its own name")
 

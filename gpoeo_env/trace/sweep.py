@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpoeo_env.clocks import ClockPair, ClockTable
-from gpoeo_env.errors import TraceError, UnknownNameError
+from gpoeo_env.errors import TraceError, UnknownNameError, repeated
 from gpoeo_env.records import TruthTable
 
 __all__ = ["Provenance", "Sweep", "SweepSet"]
@@ -139,7 +139,7 @@ class SweepSet:
         if not self.sweeps:
             raise TraceError("a sweep file needs at least one workload; there is none")
         names = [sweep.workload for sweep in self.sweeps]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated(names)
         if twice:
             raise TraceError(f"workloads listed twice: {', '.join(twice)}; give each its own name")
         if len({sweep.counter_names for sweep in self.sweeps}) != 1:
