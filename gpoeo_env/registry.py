@@ -1,4 +1,4 @@
-"""What is installed: policies, devices and importers, found by entry point.
+"""What is installed: policies, devices, importers and trainers, found by entry point.
 
 Ours are registered exactly as anybody else's. In the pyproject.toml of a plugin:
 
@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from gpoeo_env.errors import InstallationError, UnknownNameError, UsageError
 
-__all__ = ["DEVICES", "IMPORTERS", "POLICIES", "Plugin", "load", "load_object", "plugins"]
+__all__ = ["DEVICES", "IMPORTERS", "POLICIES", "TRAINERS", "Plugin", "load", "load_object", "plugins"]
 
 POLICIES = "gpoeo.policies"
 """Factories ``build(config, sweeps=None) -> Policy``."""
@@ -24,9 +24,11 @@ DEVICES = "gpoeo.devices"
 """Factories ``build(argument, config) -> Device``."""
 IMPORTERS = "gpoeo.importers"
 """Functions that turn somebody's files into a `SweepSet`."""
+TRAINERS = "gpoeo.trainers"
+"""Factories ``build() -> Trainer``, behind ``gpoeo fit``."""
 
 PREFIX = "gpoeo."
-_SINGULAR = {POLICIES: "policy", DEVICES: "device", IMPORTERS: "importer"}
+_SINGULAR = {POLICIES: "policy", DEVICES: "device", IMPORTERS: "importer", TRAINERS: "trainer"}
 
 
 @dataclass(frozen=True, slots=True, order=True)

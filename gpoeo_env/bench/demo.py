@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpoeo_env.bench.learning import sweeps_to_learn_from
-from gpoeo_env.bench.replay import evaluate
+from gpoeo_env.bench.episodes import evaluate
+from gpoeo_env.bench.plan import EpisodePlan
 from gpoeo_env.bench.result import EpisodeResult
-from gpoeo_env.device.base import Device
-from gpoeo_env.env.control import ControlLoop, ControlSettings
-from gpoeo_env.errors import UsageError, repeated
+from gpoeo_env.device.base import Device, lessons_of
+from gpoeo_env.env.control import ControlLoop
+from gpoeo_env.errors import UsageError
 from gpoeo_env.policy import build_policy
 
 __all__ = ["DemoPlan", "demonstrate"]
@@ -48,20 +48,21 @@ class DemoPlan:
             ConfigError: limit, window or budget is out of its range.
             UsageError: there is no policy, or one is named twice.
         """
-        if not self.policies:
-            raise UsageError("the demonstration needs at least one policy; name one, for example gpoeo")
-        twice = repeated(self.policies)
-        if twice:
-            raise UsageError(f"policy named twice: {', '.join(twice)}; name each once")
-        self.control_settings()
+        self.episodes()
 
-    def control_settings(self) -> ControlSettings:
-        """Return how an episode is measured and when it ends.
+    def episodes(self) -> EpisodePlan:
+        """Return what is run on every workload.
 
         Raises:
-            ConfigError: limit, window or budget is out of its range.
+            GpoeoError: as the constructor of `EpisodePlan`.
         """
-        return ControlSettings(limit=self.max_slowdown, window_s=self.window_s, budget_s=self.budget_s)
+        return EpisodePlan(
+            policies=self.policies,
+            limit=self.max_slowdown,
+            seeds=(self.seed,),
+            window_s=self.window_s,
+            budget_s=self.budget_s,
+        )
 
     def n_episodes(self, device: Device) -> int:
         """Return how many results the plan gives on a device."""
@@ -87,8 +88,8 @@ def demonstrate(plan: DemoPlan, device: Device) -> Iterator[EpisodeResult]:
             f"the demonstration runs on a simulated GPU, and this is a {device.info.kind} device; "
             "use `gpoeo replay` for a recorded sweep and `gpoeo run` for anything else"
         )
-    known = sweeps_to_learn_from(device, None)
+    known = lessons_of(device, None)
     policies = {spec: build_policy(spec, sweeps=known) for spec in plan.policies}
-    loop = ControlLoop(device, plan.control_settings())
+    loop = ControlLoop(device, plan.episodes().control_settings())
     for workload in device.info.workloads:
         yield from evaluate(loop, policies, workload, seeds=(plan.seed,))

@@ -1,4 +1,4 @@
-"""What a replay benchmark is to do: checked once, then the same for every worker process."""
+"""What a benchmark is to do: checked once, then the same for every worker process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpoeo_env.errors import ConfigError, UnknownNameError, UsageError, repeated
 from gpoeo_env.objective import Objective
 from gpoeo_env.trace.sweep import SweepSet
 
-__all__ = ["Fit", "ReplayPlan"]
+__all__ = ["EpisodePlan", "Fit", "ReplayPlan"]
 
 
 class Fit(Enum):
@@ -33,6 +33,60 @@ class Fit(Enum):
             return cls(name)
         except ValueError:
             raise UnknownNameError("fit", name, [member.value for member in cls]) from None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePlan:
+    """Which policies run how often and under which conditions.
+
+    Attributes:
+        policies: policy specs as the command line takes them; they label the results.
+        objective: what the policies are asked to achieve.
+        limit: bound of the objective, a fraction.
+        seeds: every policy meets every workload under each of them.
+        window_s: length of a window in seconds.
+        budget_s: work of one episode, in seconds at the driver's default.
+        teaches: policies may learn from what the device knows of other work.
+    """
+
+    policies: tuple[str, ...]
+    objective: Objective = Objective.ENERGY
+    limit: float = 0.05
+    seeds: tuple[int, ...] = (0,)
+    window_s: float = 10.0
+    budget_s: float = 3600.0
+    teaches: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the plan.
+
+        Raises:
+            ConfigError: a number is out of its range.
+            UsageError: there is no policy, or one is named twice.
+        """
+        if not self.policies:
+            raise UsageError("a benchmark needs at least one policy; name one, for example gpoeo")
+        twice = repeated(self.policies)
+        if twice:
+            raise UsageError(f"policy named twice: {', '.join(twice)}; name each once")
+        if not self.seeds:
+            raise ConfigError("a benchmark needs at least one seed; there is none")
+        if self.budget_s <= self.window_s:
+            raise ConfigError(
+                f"an episode of {self.budget_s:g} s ends within its reference window of {self.window_s:g} s; "
+                "raise the budget or shorten the window"
+            )
+        self.control_settings()
+
+    def control_settings(self) -> ControlSettings:
+        """Return how an episode is measured and when it ends.
+
+        Raises:
+            ConfigError: limit, window or budget is out of its range.
+        """
+        return ControlSettings(
+            objective=self.objective, limit=self.limit, window_s=self.window_s, budget_s=self.budget_s
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +125,29 @@ class ReplayPlan:
             ConfigError: a number is out of its range.
             UsageError: there is no policy, or a policy or workload is named twice.
         """
-        if not self.policies:
-            raise UsageError("a replay needs at least one policy; name one, for example default")
-        for what, names in (("policy", self.policies), ("workload", self.workloads)):
-            twice = repeated(names)
-            if twice:
-                raise UsageError(f"{what} named twice: {', '.join(twice)}; name each once")
+        twice = repeated(self.workloads)
+        if twice:
+            raise UsageError(f"workload named twice: {', '.join(twice)}; name each once")
         if not 0.0 <= self.noise <= MAX_NOISE:
             raise ConfigError(f"noise is a fraction from 0 to {MAX_NOISE:g} (0.01 means 1 %); got {self.noise:g}")
         if self.n_seeds < 1:
             raise ConfigError(f"a replay needs at least one seed; got {self.n_seeds}")
-        if self.budget_s <= self.window_s:
-            raise ConfigError(
-                f"an episode of {self.budget_s:g} s ends within its reference window of {self.window_s:g} s; "
-                "raise the budget or shorten the window"
-            )
-        self.control_settings()
+        self.episodes()
 
-    def control_settings(self) -> ControlSettings:
-        """Return how an episode is measured and when it ends.
+    def episodes(self) -> EpisodePlan:
+        """Return what is run on every workload.
 
         Raises:
-            ConfigError: limit, window or budget is out of its range.
+            GpoeoError: as the constructor of `EpisodePlan`.
         """
-        return ControlSettings(
-            objective=self.objective, limit=self.limit, window_s=self.window_s, budget_s=self.budget_s
+        return EpisodePlan(
+            policies=self.policies,
+            objective=self.objective,
+            limit=self.limit,
+            seeds=tuple(range(self.n_seeds)),
+            window_s=self.window_s,
+            budget_s=self.budget_s,
+            teaches=self.fit is Fit.LEAVE_ONE_OUT,
         )
 
     def chosen_workloads(self, sweeps: SweepSet) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from gpoeo_env.bench.learning import sweeps_to_learn_from
 from gpoeo_env.bench.result import EpisodeResult, result_of
 from gpoeo_env.cli.config_file import ConfigOption
 from gpoeo_env.cli.live import LineView, LiveView
@@ -26,9 +25,8 @@ from gpoeo_env.cli.options import (
 from gpoeo_env.cli.output import print_json, progress_bar, stderr, stdout
 from gpoeo_env.cli.tables import aim, count, percent
 from gpoeo_env.config import Spec
-from gpoeo_env.device.base import Device, DeviceInfo, HasTruth
+from gpoeo_env.device.base import Device, DeviceInfo, HasTruth, lessons_of
 from gpoeo_env.device.opening import open_device
-from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.control import ControlLoop, ControlSettings
 from gpoeo_env.errors import UnknownNameError, UsageError
 from gpoeo_env.objective import Objective
@@ -82,7 +80,7 @@ def run(
     settings = ControlSettings(objective=aimed, limit=limit, window_s=window, budget_s=budget)
     with ControlLoop(open_device(device), settings) as loop:
         chosen = _workload_on(loop.device, workload)
-        asked = _Asked(device, policy, chosen, seed, settings, loop.device.info, _is_simulated(loop.device))
+        asked = _Asked(device, policy, chosen, seed, settings, loop.device.info)
         path = None if no_log else log or _default_log(asked)
         built = _build(policy, loop.device, asked.workload)
         episode, is_complete = _watch(loop, built, asked, path, is_quiet=json)
@@ -110,7 +108,6 @@ class _Asked:
     seed: int
     settings: ControlSettings
     info: DeviceInfo
-    is_simulated: bool
 
     def title(self) -> str:
         """Return one line for people."""
@@ -147,13 +144,6 @@ class _Kept:
         """Nothing is open."""
 
 
-def _is_simulated(device: Device) -> bool:
-    """Tell whether no GPU was measured: neither now nor when a sweep was recorded."""
-    if isinstance(device, ReplayDevice):
-        return device.sweeps.provenance.is_simulated
-    return device.info.kind == "simulated"
-
-
 def _workload_on(device: Device, workload: str | None) -> str | None:
     """Return the workload to run: the device's first where none is named, None where the device knows none."""
     known = device.info.workloads
@@ -166,7 +156,7 @@ def _workload_on(device: Device, workload: str | None) -> str | None:
 
 def _build(policy: str, device: Device, workload: str | None) -> Policy:
     with progress_bar("preparing the policy", 1):
-        return build_policy(policy, sweeps=sweeps_to_learn_from(device, workload))
+        return build_policy(policy, sweeps=lessons_of(device, workload))
 
 
 def _watch(
@@ -205,7 +195,7 @@ def _document(asked: _Asked, episode: Episode, result: EpisodeResult | None, log
     totals = episode.last.totals
     return {
         **asked.record(),
-        "is_simulated": asked.is_simulated,
+        "is_simulated": asked.info.is_simulated,
         "gpu_name": asked.info.gpu_name,
         "workload": asked.workload,
         "seed": asked.seed,

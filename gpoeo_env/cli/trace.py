@@ -12,16 +12,19 @@ from gpoeo_env.cli.analysis.period import period
 from gpoeo_env.cli.analysis.progress import progress
 from gpoeo_env.cli.analysis.shifts import shifts
 from gpoeo_env.cli.options import DEFAULT_LIMIT, JsonOption
-from gpoeo_env.cli.output import print_json, stderr, stdout
-from gpoeo_env.cli.trace_info import info, recording_heading, sweep_heading
+from gpoeo_env.cli.output import print_json, progress_bar, stderr, stdout
+from gpoeo_env.cli.trace_info import info, recording_heading, recording_set_line, sweep_heading
 from gpoeo_env.clocks import ClockPair
 from gpoeo_env.errors import UsageError
 from gpoeo_env.trace.facts import facts_of
 from gpoeo_env.trace.importers.column_map import KEYS
 from gpoeo_env.trace.importers.curves import import_curves
+from gpoeo_env.trace.importers.dcgmi_folder import NamePattern, import_dcgmi_folder
 from gpoeo_env.trace.importers.gpu_log import import_gpu_log
 from gpoeo_env.trace.importers.table import import_table
 from gpoeo_env.trace.recording_facts import recording_facts
+from gpoeo_env.trace.recording_set import recording_set_facts
+from gpoeo_env.trace.recording_set_store import write_recording_set
 from gpoeo_env.trace.recording_store import write_recording
 from gpoeo_env.trace.store import write_sweeps
 from gpoeo_env.trace.sweep import SweepSet
@@ -164,6 +167,56 @@ def log(
         return
     _say(f"wrote {out}")
     stdout().print(recording_heading(facts))
+
+
+@import_app.command()
+def dcgmi(
+    *,
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Folder of `dcgmi dmon` logs, one for each workload and clock pair.", show_default=False),
+    ],
+    gpu: GpuOption,
+    interval: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Time between rows, which logs do not tell.", show_default=False),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Recording set to write.", show_default=False)
+    ],
+    name: Annotated[
+        str,
+        typer.Option(
+            metavar="PATTERN",
+            help="What a file's name says: {workload}, {sm_mhz}, {mem_mhz}; * stands for any text.",
+        ),
+    ] = "{workload}-{sm_mhz}-{mem_mhz}.txt",
+    mem_mhz: Annotated[
+        int | None,
+        typer.Option(metavar="MHZ", help="Memory clock of all logs, where no name holds it.", show_default=False),
+    ] = None,
+    reference: ReferenceOption = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Import a folder of logs, a run at each clock pair, as a recording set.
+
+    A log is the text that `dcgmi dmon` printed. The device recordings:FILE plays a recording set. Readings that are
+    none (N/A, DCGM's blanks) are missing and counted; lines that are no readings are left out and told.
+    """
+    names = NamePattern.parse(name, mem_mhz)
+    pair = _pair(reference)
+    with progress_bar("reading logs", names.count(folder)) as advance:
+        recordings = import_dcgmi_folder(
+            folder, names, gpu_name=gpu, interval_s=interval, reference=pair, tell=_say, advance=advance
+        )
+    write_recording_set(out, recordings, overwrite=force)
+    facts = recording_set_facts(recordings)
+    if json:
+        print_json(facts)
+        return
+    _say(f"wrote {out}")
+    stdout().print(recording_set_line(facts), markup=False, highlight=False, soft_wrap=True)
 
 
 def _pair(text: str | None) -> ClockPair | None:

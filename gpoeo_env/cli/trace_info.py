@@ -1,4 +1,4 @@
-"""`gpoeo trace info`: what a file holds, a sweep file or a recording, and how that is shown."""
+"""`gpoeo trace info`: what a file holds, a sweep file or recordings, and how that is shown."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from gpoeo_env.cli.tables import new_table, percent
 from gpoeo_env.errors import UsageError
 from gpoeo_env.trace.facts import CounterFacts, Span, SweepSetFacts, facts_of
 from gpoeo_env.trace.logs import is_recording, read_recording
+from gpoeo_env.trace.parquet import RECORDING_SET, kind_of
 from gpoeo_env.trace.recording_facts import RecordingFacts, SignalFacts, recording_facts
+from gpoeo_env.trace.recording_set import RecordingSetFacts, recording_set_facts
+from gpoeo_env.trace.recording_set_store import read_recording_set
 from gpoeo_env.trace.store import read_sweeps
 from gpoeo_env.trace.sweep import Provenance
 
-__all__ = ["info", "recording_heading", "sweep_heading"]
+__all__ = ["info", "recording_heading", "recording_set_line", "sweep_heading"]
 
 
 def info(
     *,
-    file: Annotated[Path, typer.Argument(help="Sweep file, recording, or CSV log of a GPU.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Sweep file, recording (set), or CSV log of a GPU.", show_default=False)],
     max_slowdown: Annotated[
         float | None,
         typer.Option(
@@ -44,7 +47,11 @@ def info(
     recorded pair within the limit; ratios are relative to the reference pair. Of a recording: GPU, time, origin, and
     for each signal its range, how much of it is missing and how often its sensor says something new.
     """
-    if is_recording(file):
+    if kind_of(file) is RECORDING_SET:
+        if max_slowdown is not None:
+            raise UsageError(f"--max-slowdown is for sweep files, and {file} is a recording set; leave it out")
+        _show_recording_set(recording_set_facts(read_recording_set(file)), json=json)
+    elif is_recording(file):
         if max_slowdown is not None:
             raise UsageError(f"--max-slowdown is for sweep files, and {file} is a recording; leave it out")
         _show_recording(recording_facts(read_recording(file)), json=json)
@@ -71,6 +78,22 @@ def _show_recording(facts: RecordingFacts, *, json: bool) -> None:
     console = stdout()
     console.print(recording_heading(facts))
     console.print(_signal_table(facts.signals))
+
+
+def _show_recording_set(facts: RecordingSetFacts, *, json: bool) -> None:
+    if json:
+        print_json(facts)
+        return
+    stdout().print(recording_set_line(facts), markup=False, highlight=False, soft_wrap=True)
+
+
+def recording_set_line(facts: RecordingSetFacts) -> str:
+    """Return what a recording set holds, for people."""
+    pairs = ", ".join(f"{workload} at {count} pairs" for workload, count in facts.n_pairs.items())
+    return (
+        f"{facts.gpu_name}: {facts.seconds / 3600:.1f} h of recordings: {pairs}; reference {facts.reference} MHz; "
+        f"signals {', '.join(signal.name for signal in facts.signals)}.\nFrom {facts.provenance.source}."
+    )
 
 
 def sweep_heading(facts: SweepSetFacts) -> Table:

@@ -6,6 +6,7 @@ clock. `gpoeo_env.testing.devices` holds the contract that every device passes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
@@ -13,8 +14,9 @@ from typing import Protocol, Self, runtime_checkable
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.records import TruthTable, Window
 from gpoeo_env.signals import Signal
+from gpoeo_env.trace.sweep import Sweep
 
-__all__ = ["Device", "DeviceInfo", "HasTruth"]
+__all__ = ["Device", "DeviceInfo", "HasLessons", "HasTruth", "lessons_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class DeviceInfo:
         power_limit_w: board power limit; NaN where unknown.
         provenance: where the numbers come from, one line.
         is_deterministic: equal seeds give equal windows.
+        is_simulated: no GPU was measured: neither now nor when a sweep was recorded.
     """
 
     kind: str
@@ -38,6 +41,7 @@ class DeviceInfo:
     power_limit_w: float
     provenance: str
     is_deterministic: bool
+    is_simulated: bool = False
 
 
 class Device(Protocol):
@@ -99,3 +103,23 @@ class HasTruth(Protocol):
 
     def truth(self) -> TruthTable:
         """Return the noise-free ratios of every action for the workload that `begin` chose."""
+
+
+@runtime_checkable
+class HasLessons(Protocol):
+    """A virtual device that knows sweeps of other work on the same kind of GPU."""
+
+    def lessons(self, workload: str | None) -> Sequence[Sweep]:
+        """Return what a policy may learn from before it meets a workload: never that workload itself.
+
+        Args:
+            workload: what the policy will meet; None = the first one.
+
+        Returns:
+            Empty where nothing is known.
+        """
+
+
+def lessons_of(device: Device, workload: str | None) -> Sequence[Sweep] | None:
+    """Return what a policy may learn from before it meets a workload of a device; None where there is nothing."""
+    return (device.lessons(workload) or None) if isinstance(device, HasLessons) else None

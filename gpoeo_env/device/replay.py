@@ -11,7 +11,7 @@ requested against observed clocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,10 +68,15 @@ class ReplayDevice(WindowDevice):
             power_limit_w=float("nan"),
             provenance=f"{'simulated' if provenance.is_simulated else 'recorded'} sweeps: {provenance.source}",
             is_deterministic=True,
+            is_simulated=provenance.is_simulated,
         )
 
-    def _recorded(self, workload: str) -> ActionTable:
-        return _actions_of(self.sweeps.named(workload), self._columns)
+    def lessons(self, workload: str | None) -> Sequence[Sweep]:
+        """Return the sweeps of the other workloads."""
+        return self.sweeps.others(workload or self.sweeps.workloads[0])
+
+    def _recorded(self, workload: str) -> tuple[ActionTable]:
+        return (_actions_of(self.sweeps.named(workload), self._columns),)
 
     def _action_of(self, pair: ClockPair | None) -> int:
         if pair is None or pair in self.clocks:

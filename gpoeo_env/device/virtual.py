@@ -1,14 +1,15 @@
 """What every virtual device shares: its own clock, seeded noise, settling, and the life from `begin` to `close`.
 
-A virtual device knows what its workload does under every action (`ActionTable`). `WindowDevice` answers with
-windows of two edges made from that table; the sample-level device draws rows around it.
+A virtual device knows what its workload does under every action (`ActionTable`), from table to table where the work
+changes in mid-run. `WindowDevice` answers with windows of two edges made from those tables; the sample-level device
+draws rows around them.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -49,6 +50,8 @@ class ActionTable:
         in_force: the clocks that really run under each action.
         throttle_reasons: why they are below the request, for each action; empty = they are not.
         counters: float64, shape (n_actions, n_counters); NaN where missing.
+        until_work: units of work since the beginning of the run after which the workload's next table holds.
+        drift_per_hour: relative growth of ``seconds`` in an hour.
     """
 
     clocks: ClockTable
@@ -57,6 +60,8 @@ class ActionTable:
     in_force: tuple[ClockPair, ...]
     throttle_reasons: tuple[tuple[str, ...], ...]
     counters: Array
+    until_work: float = math.inf
+    drift_per_hour: float = 0.0
 
     def truth(self) -> TruthTable:
         """Return time and energy of every action relative to the driver's default."""
@@ -68,20 +73,28 @@ class ActionTable:
 class Run:
     """The state between one `begin` and the next: a fresh one is what rewinding means."""
 
-    table: ActionTable
+    tables: tuple[ActionTable, ...]
     rng: np.random.Generator
     requested: ClockPair | None = None
     action: int = RELEASE
-    changes: int = 0
-    """Clock changes that no `observe` has paid for yet."""
+    unpaid_s: float = 0.0
+    """Seconds of clock changes that no `observe` has paid for yet."""
+    stage: int = 0
+    """Which of the tables holds now."""
     t_s: float = 0.0
     energy_j: float = 0.0
     work: float = 0.0
 
     @property
+    def table(self) -> ActionTable:
+        """What the workload does now."""
+        return self.tables[self.stage]
+
+    @property
     def work_rate(self) -> float:
         """Units of work per second under the action in force, free of noise."""
-        return 1.0 / float(self.table.seconds[self.action])
+        growth = 1.0 + self.table.drift_per_hour * self.t_s / 3600.0
+        return 1.0 / (float(self.table.seconds[self.action]) * growth)
 
     @property
     def power_w(self) -> float:
@@ -93,6 +106,8 @@ class Run:
         self.t_s += seconds
         self.energy_j += joules
         self.work += work
+        while self.work >= self.table.until_work:
+            self.stage += 1
 
 
 class VirtualDevice(ABC):
@@ -101,35 +116,35 @@ class VirtualDevice(ABC):
     def __init__(
         self,
         workloads: tuple[str, ...],
-        table_of: Callable[[str], ActionTable],
+        tables_of: Callable[[str], tuple[ActionTable, ...]],
         signals: tuple[Signal, ...],
         *,
         noise: float,
-        settle_s: float,
+        settle_s: float | None,
     ) -> None:
         """Store what the device is made of.
 
         Args:
             workloads: names that `begin` accepts; at least one, the first is the default.
-            table_of: gives the table of a workload.
+            tables_of: gives the tables of a workload, one for each stretch of equal work.
             signals: the columns of every window.
             noise: relative standard error of time and of power in every window, whatever its length.
-            settle_s: seconds that pass between a clock change and the next window.
+            settle_s: seconds that pass between a clock change and the next window; None = as long as the device says.
 
         Raises:
             ConfigError: noise or settling time is out of its range.
         """
         if not 0.0 <= noise <= MAX_NOISE:
             raise ConfigError(f"noise is a fraction from 0 to {MAX_NOISE:g} (0.01 means 1 %); got {noise:g}")
-        if not (math.isfinite(settle_s) and settle_s >= 0):
+        if settle_s is not None and not (math.isfinite(settle_s) and settle_s >= 0):
             raise ConfigError(f"settle_s is a number of seconds, 0 or more; got {settle_s:g}")
         self._workloads = workloads
-        self._table_of = table_of
+        self._tables_of = tables_of
         self._signals = signals
         self._noise = noise
         self._settle_s = settle_s
         self._workload = workloads[0]
-        self._table = table_of(workloads[0])
+        self._tables = tables_of(workloads[0])
         self._run: Run | None = None
         self._is_closed = False
 
@@ -141,7 +156,7 @@ class VirtualDevice(ABC):
     @property
     def clocks(self) -> ClockTable:
         """The pairs that the device offers for the workload that `begin` chose (before it: the first)."""
-        return self._table.clocks
+        return self._tables[0].clocks
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -168,8 +183,8 @@ class VirtualDevice(ABC):
             raise UsageError(f"a seed is a whole number, 0 or more; got {seed}")
         entropy = None if seed is None else [seed, crc32(name.encode())]
         if name != self._workload:
-            self._workload, self._table = name, self._table_of(name)
-        self._run = Run(self._table, np.random.default_rng(entropy))
+            self._workload, self._tables = name, self._tables_of(name)
+        self._run = Run(self._tables, np.random.default_rng(entropy))
 
     def set_clocks(self, pair: ClockPair | None) -> None:
         """Lock a pair; None releases. Setting what is already set changes and costs nothing.
@@ -180,7 +195,8 @@ class VirtualDevice(ABC):
         """
         run = self._running()
         action = self._action_of(pair)
-        run.changes += action != run.action
+        if action != run.action:
+            run.unpaid_s += self._switching_s(run.requested, pair)
         run.requested, run.action = pair, action
 
     def observe(self, seconds: float) -> Window:
@@ -196,7 +212,7 @@ class VirtualDevice(ABC):
         return self._window(run, seconds, self._settled(run))
 
     def truth(self) -> TruthTable:
-        """Return the noise-free ratios of every action for the workload that `begin` chose.
+        """Return the noise-free ratios of every action for the workload that `begin` chose, as it is now.
 
         Raises:
             DeviceError: `begin` has not been called, or the device is closed.
@@ -226,10 +242,13 @@ class VirtualDevice(ABC):
         """Return the action that a request leads to."""
         return self.clocks.action_of(pair)
 
+    def _switching_s(self, old: ClockPair | None, new: ClockPair | None) -> float:  # noqa: ARG002 - by subclasses
+        """Return how many seconds a change from one pair to another takes."""
+        return self._settle_s or 0.0
+
     def _settled(self, run: Run) -> Settle:
-        seconds = run.changes * self._settle_s
+        seconds, run.unpaid_s = run.unpaid_s, 0.0
         settle = Settle(seconds, seconds * run.power_w, seconds * run.work_rate * WORK_SHARE_WHILE_SETTLING)
-        run.changes = 0
         run.advance(settle.seconds, settle.joules, settle.work)
         return settle
 
@@ -249,11 +268,13 @@ class WindowDevice(VirtualDevice):
 
     def _window(self, run: Run, seconds: float, settle: Settle) -> Window:
         time_error, power_error = 1.0 + self._noise * run.rng.standard_normal(2)
-        power_w = run.power_w * power_error
-        counters = run.table.counters[run.action]
         first = (run.t_s, run.energy_j, run.work)
-        run.advance(seconds, power_w * seconds, run.work_rate / time_error * seconds)
+        counters = np.zeros_like(run.table.counters[run.action])
+        for left_s in _stretches(run, seconds, time_error):
+            counters = counters + run.table.counters[run.action] * (left_s / seconds)
+            run.advance(left_s, run.power_w * power_error * left_s, run.work_rate / time_error * left_s)
         last = (run.t_s, run.energy_j, run.work)
+        power_w = (last[1] - first[1]) / seconds
         return Window(
             t_s=np.array([first[0], last[0]]),
             values=np.array([[*edge[1:], power_w, *counters] for edge in (first, last)]),
@@ -265,3 +286,17 @@ class WindowDevice(VirtualDevice):
             synthesised=True,
             throttle_reasons=run.table.throttle_reasons[run.action],
         )
+
+
+def _stretches(run: Run, seconds: float, time_error: float) -> Iterator[float]:
+    """Yield the seconds until the work changes or the window ends; the run advances between two of them."""
+    left_s = seconds
+    while left_s > 0:
+        until_change_s = (run.table.until_work - run.work) / (run.work_rate / time_error)
+        if until_change_s >= left_s:
+            yield left_s
+            return
+        # The last bit of the division must not leave the run just short of the change.
+        stretch_s = min(left_s, until_change_s * (1.0 + 1e-12) + 1e-12)
+        yield stretch_s
+        left_s -= stretch_s

@@ -21,6 +21,8 @@ __all__ = ["make_replay", "make_simulated"]
 def make_simulated(
     gpu: str = "rtx3080ti",
     *,
+    suite: str | None = None,
+    counters: str | None = None,
     noise: float | None = None,
     workload: str | Sequence[str] | None = None,
     samples: bool = False,
@@ -32,6 +34,8 @@ def make_simulated(
 
     Args:
         gpu: name in the GPU catalogue.
+        suite: which workloads it runs; None = the demonstration.
+        counters: "gpm", "cupti" or "both"; None = "gpm".
         noise: relative standard error of time and power in every window; None = the device's default.
         workload: one name, several to draw from, or None for all.
         samples: simulate sensor rows and not only whole windows; slower.
@@ -40,10 +44,10 @@ def make_simulated(
         settings: fields of `ControlSettings` (limit, window_s, budget_s, ...). `Any`: they are of several types.
 
     Raises:
-        UnknownNameError: there is no such GPU, workload, objective or setting.
+        UnknownNameError: there is no such GPU, suite, workload, objective or setting.
         ConfigError: a setting is out of range.
     """
-    device = build_device("sim-samples" if samples else "sim", gpu, _given(noise=noise))
+    device = build_device("sim-samples" if samples else "sim", gpu, _given(suite=suite, counters=counters, noise=noise))
     control = _control(objective, settings)
     return ClockEnv(device, control, workload=workload, excess_penalty=excess_penalty)
 
@@ -92,6 +96,6 @@ def _control(objective: str, settings: Mapping[str, Any]) -> ControlSettings:
     return ControlSettings(objective=Objective.named(objective), **settings)
 
 
-def _given(**settings: float | bool | None) -> Mapping[str, Any]:
+def _given(**settings: float | bool | str | None) -> Mapping[str, Any]:
     """Leave out what was not given. `Any`: the device's own model checks the rest."""
     return {name: value for name, value in settings.items() if value is not None}

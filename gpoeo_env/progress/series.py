@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gpoeo_env.progress.dropped_reads import without_dropped_reads
 from gpoeo_env.progress.refresh import (
     HELD_SIGNALS,
     POWER_SIGNALS,
@@ -103,7 +104,7 @@ def prepare_series(t_s: Floats, values: Floats, names: Sequence[str]) -> tuple[S
         The usable channels in the order of ``names``.
     """
     t_s, values = _ordered(t_s, values)
-    values = _without_unrefreshed(t_s, values, names)
+    values = _without_empty_reads(t_s, values, names)
     found = (_series_of(name, t_s, values[:, column]) for column, name in enumerate(names) if _may_show_rhythm(name))
     return tuple(series for series in found if series is not None)
 
@@ -125,7 +126,7 @@ def _ordered(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
     return unique_s, np.where(np.abs(ordered) <= LARGEST, ordered, np.nan)
 
 
-def _without_unrefreshed(t_s: Floats, values: Floats, names: Sequence[str]) -> Floats:
+def _without_empty_reads(t_s: Floats, values: Floats, names: Sequence[str]) -> Floats:
     columns = [i for i, name in enumerate(names) if name in HARDWARE_COUNTERS]
     if not columns or len(t_s) < LEAST_UPDATES:
         return values
@@ -134,7 +135,7 @@ def _without_unrefreshed(t_s: Floats, values: Floats, names: Sequence[str]) -> F
     rows = unrefreshed_rows(t_s, values[:, columns], power_w=power_w, gpu_util=by_name.get("gpu_util"))
     values = values.copy()
     values[np.ix_(np.flatnonzero(rows), np.array(columns))] = np.nan
-    return values
+    return without_dropped_reads(values, names)
 
 
 def _may_show_rhythm(name: str) -> bool:

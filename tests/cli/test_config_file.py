@@ -12,7 +12,8 @@ from typer.testing import CliRunner, Result
 from gpoeo_env.cli.main import app
 from gpoeo_env.errors import ConfigError
 from gpoeo_env.sim.catalogue import load_gpu
-from gpoeo_env.sim.closed_form import training_sweeps
+from gpoeo_env.sim.closed_form import simulated_sweeps
+from gpoeo_env.sim.suites import training_suite
 from gpoeo_env.trace.store import write_sweeps
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -75,8 +76,8 @@ def test_a_missing_file_is_named(sweep_file: Path) -> None:
 
 
 def test_the_reference_comparison_runs_as_it_is(tmp_path: Path) -> None:
-    file = tmp_path / "simulated.sweep.parquet"
-    write_sweeps(file, training_sweeps(load_gpu("rtx3080ti"), n=3, seed=1))
+    file, gpu = tmp_path / "simulated.sweep.parquet", load_gpu("rtx3080ti")
+    write_sweeps(file, simulated_sweeps(gpu, training_suite(gpu, 3, seed=1), "three drawn workloads"))
 
     summary = document("replay", file, "--config", CONFIGS / "replay-reference.toml", "--seeds", "1")["summary"]
 

@@ -13,7 +13,7 @@ from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.device.simulated import SimulatedDevice
 from gpoeo_env.records import Settle, TruthTable, Window
 from gpoeo_env.sim.catalogue import Gpu
-from gpoeo_env.sim.workloads import demo_workloads
+from gpoeo_env.sim.suites.demo import demo_workloads
 from gpoeo_env.testing.devices import DEVICE_CONTRACT, DeviceCheck, check_device
 from gpoeo_env.trace.sweep import SweepSet
 

@@ -11,7 +11,7 @@ from gpoeo_env.policy import Decision, Step
 from gpoeo_env.records import Window
 from gpoeo_env.signals import WORK
 from gpoeo_env.sim.catalogue import load_gpu
-from gpoeo_env.sim.workloads import demo_workloads
+from gpoeo_env.sim.suites.demo import demo_workloads
 
 HELD = ClockPair(1800, 9501)
 SWITCH = 8

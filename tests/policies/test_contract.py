@@ -11,17 +11,24 @@ from gpoeo_env.clocks import RELEASE
 from gpoeo_env.policy import Decision, Policy, PolicyContext, Purpose, Step, build_policy
 from gpoeo_env.registry import POLICIES, plugins
 from gpoeo_env.sim.catalogue import load_gpu
-from gpoeo_env.sim.closed_form import training_sweeps
+from gpoeo_env.sim.closed_form import simulated_sweeps
+from gpoeo_env.sim.suites import training_suite
 from gpoeo_env.testing.policies import POLICY_CONTRACT, PolicyCheck, check_policy
+from gpoeo_env.trace.sweep import Sweep
 
 CHECKS = {check.name: check for check in POLICY_CONTRACT}
 NAMES = [plugin.name for plugin in plugins(POLICIES)]
 
 
+def _lessons() -> tuple[Sweep, ...]:
+    gpu = load_gpu("rtx3080ti")
+    return simulated_sweeps(gpu, training_suite(gpu, 12), "twelve drawn workloads").sweeps
+
+
 @cache
 def built(name: str) -> Policy:
     """Build once: fitting models takes seconds, and a copy that was never reset is as good as a new policy."""
-    return build_policy(name, sweeps=training_sweeps(load_gpu("rtx3080ti"), n=12, seed=0).sweeps)
+    return build_policy(name, sweeps=_lessons())
 
 
 @pytest.mark.parametrize("check", POLICY_CONTRACT, ids=str)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpoeo_env.sim.catalogue import Gpu, load_gpu
-from gpoeo_env.sim.workloads import Workload, demo_workloads
+from gpoeo_env.sim.suites.demo import demo_workloads
+from gpoeo_env.sim.workloads import Workload
 
 
 @pytest.fixture(scope="session")

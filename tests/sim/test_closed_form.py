@@ -1,3 +1,5 @@
+"""The closed form against plain scalars, pair by pair, with the limits kept by stepping down."""
+
 from __future__ import annotations
 
 import math
@@ -6,139 +8,142 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpoeo_env.clocks import ClockPair
-from gpoeo_env.objective import Objective
+from gpoeo_env.clocks import RELEASE, ClockPair
 from gpoeo_env.sim.catalogue import Gpu
-from gpoeo_env.sim.closed_form import (
-    COUNTER_NAMES,
-    COUNTER_UNITS,
-    operating_points,
-    sweep_of,
-    training_sweeps,
-)
-from gpoeo_env.sim.workloads import Workload, training_workloads
+from gpoeo_env.sim.closed_form import OperatingPoints, operating_points, simulated_sweeps, sweep_of
+from gpoeo_env.sim.counters import GPM
+from gpoeo_env.sim.phases import Phase
+from gpoeo_env.sim.physics.limits import POWER_CAP, THERMAL_SLOWDOWN
+from gpoeo_env.sim.suites.drawn import drawn_workloads
+from gpoeo_env.sim.workloads import Workload
 
 
-def _power_mean(one: float, other: float, overlap: float) -> float:
+def _power_mean(parts: tuple[float, ...], overlap: float) -> float:
     exponent = 1.0 / (1.0 - overlap)
-    return math.pow(math.pow(one, exponent) + math.pow(other, exponent), 1.0 / exponent)
+    return math.pow(sum(math.pow(part, exponent) for part in parts), 1.0 / exponent)
 
 
-def _by_hand(gpu: Gpu, workload: Workload, pair: ClockPair) -> tuple[float, float]:
-    """Seconds and watts of one pair without the power limit, from the formulas in plain scalars."""
-    compute_s = workload.compute_s * 1995 / pair.sm_mhz
-    memory_s = workload.memory_s * 9501 / pair.mem_mhz
-    gpu_s = _power_mean(compute_s, memory_s, workload.overlap)
-    total_s = _power_mean(gpu_s, workload.host_s, workload.host_overlap)
-    volts = gpu.voltage.floor_v
-    if pair.sm_mhz > gpu.voltage.floor_until_mhz:
-        rise = (pair.sm_mhz - gpu.voltage.floor_until_mhz) / (1995 - gpu.voltage.floor_until_mhz)
-        volts += (gpu.voltage.top_v - gpu.voltage.floor_v) * rise**gpu.voltage.curvature
-    voltage_squared = (volts / gpu.voltage.top_v) ** 2
-    activity = gpu.power.clocking_share * gpu_s / total_s + workload.activity * compute_s / total_s
-    watts = (
-        gpu.power.board_w
-        + gpu.power.leakage_w * voltage_squared
-        + gpu.power.switching_w * voltage_squared * pair.sm_mhz / 1995 * activity
-        + gpu.power.mem_standing_w * pair.mem_mhz / 9501
-        + gpu.power.mem_access_w * workload.bandwidth * workload.memory_s / total_s
+def _phase_by_hand(gpu: Gpu, phase: Phase, pair: ClockPair) -> tuple[float, float, float]:
+    """Seconds, watts without leakage, and leakage at its reference temperature."""
+    speed, mem_speed = pair.sm_mhz / 1995, pair.mem_mhz / 9501
+    floor = gpu.throughput.onchip_floor
+    compute_s, memory_s = phase.compute_s / speed, phase.memory_s / mem_speed
+    onchip_s = phase.onchip_s / (floor + (1 - floor) * speed)
+    gpu_s = _power_mean((compute_s, onchip_s, memory_s), phase.overlap) if phase.uses_gpu else 0.0
+    total_s = _power_mean((gpu_s, phase.host_s), phase.host_overlap)
+    curve, power, mix = gpu.voltage, gpu.power, phase.mix
+    rise = max(0.0, pair.sm_mhz - curve.floor_until_mhz) / (1995 - curve.floor_until_mhz)
+    volts = curve.floor_v + (curve.top_v - curve.floor_v) * rise**curve.curvature
+    squared = (volts / curve.top_v) ** 2
+    pipes_w = sum(
+        getattr(power, f"{pipe}_w") * getattr(mix, pipe) for pipe in ("tensor", "fp32", "fp16", "fp64", "integer")
     )
-    return total_s, watts
+    switching_w = (
+        power.clock_tree_w
+        + power.sm_w * mix.fill * min(1.0, gpu_s / total_s)
+        + mix.toggling * (pipes_w * compute_s + power.onchip_w * mix.onchip * onchip_s) / total_s
+    )
+    memory_w = (power.mem_standing_w + power.mem_access_w * mix.bandwidth * memory_s / total_s) * mem_speed
+    return total_s, power.board_w + switching_w * squared * speed + memory_w, power.leakage_w * squared
 
 
-def _by_hand_under_the_limit(gpu: Gpu, workload: Workload, pair: ClockPair) -> tuple[int, float, float]:
-    """Step the SM clock down until the power limit holds."""
+def _by_hand(gpu: Gpu, workload: Workload, pair: ClockPair) -> tuple[float, float, float]:
+    """Seconds, watts and temperature of a mean iteration without limits; the temperature by letting it settle."""
+    phases = [(_phase_by_hand(gpu, phase, pair), phase.every) for phase in workload.phases]
+    seconds = sum(total_s / every for (total_s, _, _), every in phases)
+    other_w = sum(total_s / every * watts for (total_s, watts, _), every in phases) / seconds
+    leakage_w, temperature_c = phases[0][0][2], 40.0
+    for _ in range(60):
+        watts = other_w + leakage_w * (1 + gpu.power.leakage_per_k * (temperature_c - gpu.power.leakage_at_c))
+        temperature_c = gpu.thermal.ambient_c + gpu.thermal.resistance_k_per_w * watts
+    return seconds, watts, temperature_c
+
+
+def _by_hand_under_the_limits(gpu: Gpu, workload: Workload, pair: ClockPair) -> tuple[int, float, float]:
+    """Step the SM clock down until both limits hold."""
     sm_mhz = pair.sm_mhz
-    seconds, watts = _by_hand(gpu, workload, pair)
-    while watts > gpu.power_limit_w and sm_mhz > 210:
+    seconds, watts, temperature_c = _by_hand(gpu, workload, pair)
+    while (watts > gpu.power_limit_w or temperature_c > gpu.thermal.slowdown_c) and sm_mhz > 210:
         sm_mhz -= 15
-        seconds, watts = _by_hand(gpu, workload, ClockPair(sm_mhz, pair.mem_mhz))
+        seconds, watts, temperature_c = _by_hand(gpu, workload, ClockPair(sm_mhz, pair.mem_mhz))
     return sm_mhz, seconds, watts
 
 
-def test_the_closed_form_agrees_with_a_slow_loop_over_every_pair(gpu: Gpu, demo: dict[str, Workload]) -> None:
-    for workload in (demo["bert-base"], demo["gcn"], demo["ppo"], replace(demo["unet3d"], activity=1.0)):
-        points = operating_points(gpu, workload)
-        expected = [_by_hand_under_the_limit(gpu, workload, pair) for pair in gpu.clocks]
-        assert np.column_stack((points.sm_mhz, points.seconds, points.watts)) == pytest.approx(np.array(expected))
+def _limited(gpu: Gpu, *, power_limit_w: float, slowdown_c: float) -> Gpu:
+    thermal = gpu.thermal.model_copy(update={"slowdown_c": slowdown_c})
+    return gpu.model_copy(update={"power_limit_w": power_limit_w, "thermal": thermal})
 
 
-def test_a_limited_pair_runs_under_the_limit_and_the_next_clock_would_break_it(
-    gpu: Gpu, demo: dict[str, Workload]
+def _rows(points: OperatingPoints) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    sm_mhz = [pair.sm_mhz for pair in points.in_force[1:]]
+    return np.column_stack((sm_mhz, points.seconds[1:], points.watts[1:]))
+
+
+@pytest.mark.parametrize(("power_limit_w", "slowdown_c"), [(350.0, 88.0), (260.0, 88.0), (350.0, 55.0)])
+def test_the_closed_form_agrees_with_a_slow_loop_over_every_pair(
+    gpu: Gpu, demo: dict[str, Workload], power_limit_w: float, slowdown_c: float
 ) -> None:
-    workload = replace(demo["bert-base"], activity=1.0)
-    points = operating_points(gpu, workload)
-    top = gpu.clocks.action_of(gpu.default_pair) - 1
-    assert points.is_capped[top]
-    assert points.watts[top] <= gpu.power_limit_w
-    next_clock = ClockPair(points.pair_at(top).sm_mhz + 15, 9501)
-    assert _by_hand(gpu, workload, next_clock)[1] > gpu.power_limit_w
+    limited = _limited(gpu, power_limit_w=power_limit_w, slowdown_c=slowdown_c)
+    for workload in (demo["bert-base"], demo["ppo"], drawn_workloads(12, seed=0)[-1]):
+        expected = [_by_hand_under_the_limits(limited, workload, pair) for pair in gpu.clocks]
+        assert _rows(operating_points(limited, workload)) == pytest.approx(np.array(expected))
 
 
-def test_no_pair_breaks_the_power_limit(gpu: Gpu) -> None:
-    for workload in training_workloads(30, seed=5):
-        assert operating_points(gpu, workload).watts.max() <= gpu.power_limit_w
+def test_released_clocks_are_the_default_pair_under_the_same_limits(gpu: Gpu, demo: dict[str, Workload]) -> None:
+    points = operating_points(_limited(gpu, power_limit_w=250.0, slowdown_c=88.0), demo["bert-base"])
+    default = gpu.clocks.action_of(gpu.default_pair)
+    assert points.in_force[RELEASE] == points.in_force[default] != gpu.default_pair
+    assert points.watts[RELEASE] == points.watts[default]
 
 
-def test_a_pair_under_the_limit_runs_as_requested(gpu: Gpu, demo: dict[str, Workload]) -> None:
-    points = operating_points(gpu, demo["dlrm"])
-    assert not points.is_capped.any()
-    assert [points.pair_at(row) for row in range(len(gpu.clocks))] == list(gpu.clocks)
+def test_reasons_tell_the_power_cap_from_the_heat(gpu: Gpu, demo: dict[str, Workload]) -> None:
+    top = gpu.clocks.action_of(gpu.clocks.top)
+    capped = operating_points(_limited(gpu, power_limit_w=260.0, slowdown_c=99.0), demo["bert-base"])
+    hot = operating_points(_limited(gpu, power_limit_w=500.0, slowdown_c=55.0), demo["bert-base"])
+    free = operating_points(gpu, demo["dlrm"])
+    assert capped.throttle_reasons[top] == (POWER_CAP,)
+    assert hot.throttle_reasons[top] == (THERMAL_SLOWDOWN,)
+    assert set(free.throttle_reasons) == {()}
+    assert list(free.in_force[1:]) == list(gpu.clocks)
 
 
-def test_counters_that_are_ratios_stay_between_0_and_1(gpu: Gpu) -> None:
-    is_ratio = np.array([unit == "1" for unit in COUNTER_UNITS])
-    for workload in training_workloads(30, seed=5):
-        ratios = operating_points(gpu, workload).counters[:, is_ratio]
-        assert ratios.min() >= 0
-        assert ratios.max() <= 1
+def test_a_gpu_that_waits_for_long_falls_asleep_when_released_and_only_then(gpu: Gpu) -> None:
+    step, stall = Phase(name="step", compute_s=0.1), Phase(name="stall", host_s=10.0)
+    points = operating_points(gpu, Workload(name="w", family="f", phases=(step, stall)))
+    locked = points.phase_watts[1, gpu.clocks.action_of(gpu.default_pair)]
+    awake_s = gpu.power.idle_after_s
+    assert points.phase_watts[1, RELEASE] == pytest.approx(
+        (awake_s * locked + (10.0 - awake_s) * gpu.power.idle_w) / 10.0
+    )
+    assert locked > gpu.power.idle_w
 
 
-def test_memory_looks_busier_when_only_the_memory_clock_falls(gpu: Gpu, demo: dict[str, Workload]) -> None:
-    counters = operating_points(gpu, demo["resnet50"]).counters[:, COUNTER_NAMES.index("dram_active")]
-    slow, fast = (gpu.clocks.action_of(ClockPair(1995, mem)) - 1 for mem in (5001, 9501))
-    assert counters[slow] > counters[fast]
+def test_an_evaluation_every_n_counts_for_a_nth_in_the_mean(gpu: Gpu) -> None:
+    step, evaluation = Phase(name="step", compute_s=0.1), Phase(name="evaluation", compute_s=0.5, every=10)
+    points = operating_points(gpu, Workload(name="w", family="f", phases=(step, evaluation)))
+    assert points.seconds[gpu.clocks.action_of(gpu.clocks.top)] == pytest.approx(0.15)
 
 
 def test_a_sweep_holds_joules_of_an_iteration_and_the_default_as_reference(gpu: Gpu, demo: dict[str, Workload]) -> None:
     sweep, points = sweep_of(gpu, demo["gcn"]), operating_points(gpu, demo["gcn"])
     assert sweep.reference == gpu.default_pair
-    assert sweep.watts == pytest.approx(points.watts)
-    assert sweep.counter_names == COUNTER_NAMES
-
-
-def test_every_demonstrated_workload_offers_a_saving_and_none_a_free_lunch(gpu: Gpu, demo: dict[str, Workload]) -> None:
-    for workload in demo.values():
-        sweep = sweep_of(gpu, workload)
-        best = Objective.ENERGY.best(sweep.time_ratio, sweep.energy_ratio, 0.05)
-        assert 0.05 < 1 - sweep.energy_ratio[best] < 0.35
-        assert sweep.time_ratio.min() >= 1.0, "nothing is faster than the default"
-
-
-def test_memory_bound_work_saves_more_than_compute_bound_work(gpu: Gpu, demo: dict[str, Workload]) -> None:
-    def saving(name: str) -> float:
-        sweep = sweep_of(gpu, demo[name])
-        best = Objective.ENERGY.best(sweep.time_ratio, sweep.energy_ratio, 0.05)
-        return float(1 - sweep.energy_ratio[best])
-
-    assert saving("gcn") > 2 * saving("bert-base")
+    assert sweep.watts == pytest.approx(points.watts[1:])
+    assert sweep.counter_names == GPM
 
 
 def test_energy_has_its_least_value_inside_the_range_of_sm_clocks(gpu: Gpu, demo: dict[str, Workload]) -> None:
     for workload in demo.values():
-        sweep = sweep_of(gpu, workload)
-        at_top_memory = sweep.energy_ratio[-len(gpu.clocks.sm_clocks) :]
+        at_top_memory = sweep_of(gpu, workload).energy_ratio[-len(gpu.clocks.sm_clocks) :]
         assert 0 < int(np.argmin(at_top_memory)) < len(at_top_memory) - 1
 
 
-def test_training_sweeps_say_that_they_are_simulated(gpu: Gpu) -> None:
-    sweeps = training_sweeps(gpu, n=3, seed=4)
+def test_simulated_sweeps_say_that_they_are_simulated(gpu: Gpu, demo: dict[str, Workload]) -> None:
+    sweeps = simulated_sweeps(gpu, [demo["gcn"], demo["ppo"]], "two workloads")
     assert sweeps.provenance.is_simulated
-    assert "simulated" in sweeps.provenance.source
-    assert len(sweeps.workloads) == 3
+    assert sweeps.provenance.source == "simulated: rtx3080ti, two workloads"
+    assert sweeps.workloads == ("gcn", "ppo")
 
 
-def test_training_sweeps_repeat_under_a_seed(gpu: Gpu) -> None:
-    one, other = (training_sweeps(gpu, n=2, seed=4).sweeps for _ in range(2))
-    for a, b in zip(one, other, strict=True):
-        np.testing.assert_array_equal(a.joules, b.joules)
+def test_jitter_and_varying_lengths_leave_the_mean_as_it_is(gpu: Gpu, demo: dict[str, Workload]) -> None:
+    steady = replace(demo["lstm"], jitter=0.0, length_sd=0.0)
+    np.testing.assert_array_equal(operating_points(gpu, steady).seconds, operating_points(gpu, demo["lstm"]).seconds)

@@ -76,7 +76,8 @@ class _Settings(BaseModel, extra="forbid", frozen=True):
     start: Start = Start.MODEL
     model: Path | None = None
     confidence: float = Field(default=_DEFAULTS.confidence, gt=0.5, lt=1.0)
-    tolerance: float = Field(default=_DEFAULTS.tolerance, gt=0.0)
+    horizon: float = Field(default=_DEFAULTS.horizon, gt=0.0)
+    overhead: float = Field(default=_DEFAULTS.overhead, ge=0.0)
     loyalty: float = Field(default=_DEFAULTS.loyalty, ge=0.0)
     max_probes: int = Field(default=_DEFAULTS.max_probes, ge=1)
 
@@ -85,7 +86,7 @@ def build(config: Mapping[str, Any], sweeps: Sequence[Any] | None = None) -> Gpo
     """Build the policy.
 
     Settings: ``start`` (model, top, random), ``model`` (folder of a fitted model; else one is fitted to ``sweeps``),
-    ``confidence``, ``tolerance``, ``loyalty``, ``max_probes`` (see `SearchSettings`).
+    ``confidence``, ``horizon``, ``overhead``, ``loyalty``, ``max_probes`` (see `SearchSettings`).
 
     Raises:
         ConfigError: a setting is unknown or out of range.
@@ -93,7 +94,9 @@ def build(config: Mapping[str, Any], sweeps: Sequence[Any] | None = None) -> Gpo
         ModelError: the model cannot be read or fitted.
     """
     settings = validated(_Settings, config, "policy gpoeo")
-    search = SearchSettings(settings.confidence, settings.tolerance, settings.loyalty, settings.max_probes)
+    search = SearchSettings(
+        settings.confidence, settings.horizon, settings.overhead, settings.loyalty, settings.max_probes
+    )
     return GpoeoPolicy(_start(settings, sweeps), search)
 
 

@@ -1,94 +1,81 @@
-"""Boosted models of time and energy over all clock pairs, from counters read at the driver's default.
+"""Models of time and energy over all clock pairs, from counters read at the driver's default.
 
     model = EnergyTimeModel().fit(sweeps)
-    prior = model.predict(features, clocks, base)     # ratios of every action, with their covariance
+    log_ratios = model.log_ratios(features, clocks, base)    # of every action
+    prior = model.predict(features, clocks, base)            # the same, with the covariance of their error
 
-Two LightGBM regressors predict ln(time ratio) and ln(energy ratio) from the clocks relative to the base pair and
-the features of the reference window (GPOEO paper, section IV, there one model a clock and objective with XGBoost;
-one model over all pairs shares what neighbouring clocks have in common). Time never rises with either clock.
+One model over all pairs shares what neighbouring clocks have in common (GPOEO paper, section IV, has one XGBoost model
+for each clock and objective). What is predicted, and from what, says `gpoeo_policies.gpoeo.boosting`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.errors import ModelError, nearest_names
 from gpoeo_env.records import Features
-from gpoeo_env.signals import ENERGY, MEM_CLOCK, POWER, SM_CLOCK, WORK
 from gpoeo_env.trace.sweep import Sweep
 from gpoeo_policies.gpoeo.belief import Prior
+from gpoeo_policies.gpoeo.boosting import BoostedPhysics, BoostingSettings
 from gpoeo_policies.gpoeo.prior import error_covariance, log_relative_clocks
+from gpoeo_policies.gpoeo.samples import Sample, chosen_features
+from gpoeo_policies.gpoeo.spread import ErrorPatterns
 
-__all__ = ["BoostingSettings", "EnergyTimeModel"]
+__all__ = ["FOLDS", "EnergyTimeModel", "HeldOutError"]
 
 Array = NDArray[np.float64]
 
-CLOCK_COLUMNS = ("sm_clock_ratio", "mem_clock_ratio")
-TARGETS = ("time", "energy")
-_OWN_SIGNALS = {signal.name for signal in (ENERGY, WORK, POWER, SM_CLOCK, MEM_CLOCK)}
 LEAST_WORKLOADS = 2
 FOLDS = 5
 
 
+def _no_progress() -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True)
-class BoostingSettings:
-    """How the trees grow; a few hundred to some ten thousand rows, a dozen to some dozen workloads.
+class HeldOutError:
+    """Mean absolute errors of one workload's ratios over its clock pairs, by models that had not seen it."""
 
-    Found by leave-one-workload-out error on measured V100, A100 and GTX 1080 Ti sweeps. Without effect there: other
-    losses, extra-random trees, ensembles, half the columns a tree.
-    """
-
-    rounds: int = 300
-    learning_rate: float = 0.05
-    leaves: int = 15
-    least_rows_in_leaf: int = 10
-    column_share: float = 0.7
-    row_share: float = 0.8
-    l2: float = 1.0
-    seed: int = 0
-
-    def parameters(self, n_features: int, *, falls_with_clocks: bool) -> dict[str, Any]:
-        """Return LightGBM's parameters; `Any`: its own mapping of mixed values."""
-        clock_sign = -1 if falls_with_clocks else 0
-        return {
-            "objective": "regression",
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.leaves,
-            "min_data_in_leaf": self.least_rows_in_leaf,
-            "min_data_in_bin": 1,
-            "feature_fraction": self.column_share,
-            "bagging_fraction": self.row_share,
-            "bagging_freq": 1,
-            "lambda_l2": self.l2,
-            "monotone_constraints": [clock_sign] * len(CLOCK_COLUMNS) + [0] * n_features,
-            "seed": self.seed,
-            "deterministic": True,
-            "force_col_wise": True,
-            "num_threads": 1,
-            "verbosity": -1,
-        }
+    workload: str
+    time: float
+    energy: float
 
 
 class EnergyTimeModel:
-    """Predicts ln time and ln energy ratios of every action, and how wrong it may be."""
+    """Predicts ln time and ln energy ratios of every action, and how wrong it may be.
 
-    def __init__(self, settings: BoostingSettings | None = None) -> None:
-        """Take settings; `fit` or `from_parts` makes the model usable."""
+    Attributes:
+        physics_: what predicts; None before `fit`.
+        errors_: how wrong predictions were on workloads that a fit had not seen.
+        held_out_: the same by workload, in the order of the sweeps; empty for a model that was read from a file.
+        n_rows_: clock pairs of all workloads that were learned from; 0 likewise.
+    """
+
+    def __init__(self, settings: BoostingSettings | None = None, folds: int = FOLDS) -> None:
+        """Take settings, and the number of groups of workloads that are held out in turn.
+
+        `fit` or `from_parts` makes the model usable.
+        """
         self.settings = settings or BoostingSettings()
-        self.feature_names_: tuple[str, ...] = ()
-        self.boosters_: dict[str, lightgbm.Booster] = {}
-        self.error_clocks_: Array = np.empty((0, 2))
-        self.errors_: Array = np.empty((0, 2, 0))
+        self.folds = folds
+        self.physics_: BoostedPhysics | None = None
+        self.errors_ = ErrorPatterns(np.zeros((1, 2)), np.zeros((1, 2, 1)))
+        self.held_out_: tuple[HeldOutError, ...] = ()
+        self.n_rows_ = 0
 
-    def fit(self, sweeps: Sequence[Sweep]) -> EnergyTimeModel:
+    def fit(self, sweeps: Sequence[Sweep], advance: Callable[[], None] = _no_progress) -> EnergyTimeModel:
         """Fit on sweeps, and measure the error on workloads that a fit did not see.
+
+        Args:
+            sweeps: of the same GPU, with the same counters.
+            advance: is called after each of ``fits(len(sweeps))`` fits.
 
         Raises:
             ModelError: there are fewer than two workloads, or their counters differ.
@@ -100,30 +87,46 @@ class EnergyTimeModel:
             )
         if len({sweep.counter_names for sweep in sweeps}) != 1:
             raise ModelError("models need sweeps with the same counters in the same order")
-        samples = [_Samples.of(sweep) for sweep in sweeps]
-        self.feature_names_ = _feature_names(sweeps[0])
-        self.error_clocks_ = np.unique(np.concatenate([s.log_clocks for s in samples]).round(9), axis=0)
-        self.errors_ = self._errors_out_of_fold(samples)
-        self.boosters_ = self._boosters(samples)
+        names = chosen_features(sweeps)
+        samples = [Sample.of(sweep, names) for sweep in sweeps]
+        predicted = self._out_of_fold(samples, names, advance)
+        seen = [(s.log_clocks, s.log_ratios - p) for s, p in zip(samples, predicted, strict=True)]
+        self.errors_ = ErrorPatterns.of(seen)
+        self.held_out_ = tuple(_held_out(s, p) for s, p in zip(samples, predicted, strict=True))
+        self.n_rows_ = sum(len(sample.log_clocks) for sample in samples)
+        self.physics_ = BoostedPhysics.fit(samples, names, self.settings)
+        advance()
         return self
 
+    def fits(self, n_workloads: int) -> int:
+        """Return how many fits `fit` takes."""
+        return min(self.folds, n_workloads) + 1
+
     @classmethod
-    def from_parts(
-        cls,
-        settings: BoostingSettings,
-        feature_names: tuple[str, ...],
-        boosters: dict[str, lightgbm.Booster],
-        error_clocks: Array,
-        errors: Array,
-    ) -> EnergyTimeModel:
+    def from_parts(cls, settings: BoostingSettings, physics: BoostedPhysics, errors: ErrorPatterns) -> EnergyTimeModel:
         """Put a fitted model together again."""
         model = cls(settings)
-        model.feature_names_, model.boosters_ = feature_names, boosters
-        model.error_clocks_, model.errors_ = error_clocks, errors
+        model.physics_, model.errors_ = physics, errors
         return model
 
-    def predict(self, features: Features, clocks: ClockTable, base: ClockPair) -> Prior:
-        """Return expected log ratios of every action of a table, with the covariance of their error.
+    @property
+    def physics(self) -> BoostedPhysics:
+        """What predicts.
+
+        Raises:
+            ModelError: the model has not been fitted.
+        """
+        if self.physics_ is None:
+            raise ModelError("this model has not been fitted; call fit() or load one")
+        return self.physics_
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that a prediction needs."""
+        return self.physics.feature_names
+
+    def log_ratios(self, features: Features, clocks: ClockTable, base: ClockPair) -> Array:
+        """Return expected ln time and ln energy ratios of every action, float64, shape (2, clocks.n_actions).
 
         Args:
             features: of a reference window; found by name, in any order; NaN = missing.
@@ -133,103 +136,55 @@ class EnergyTimeModel:
         Raises:
             ModelError: the model has not been fitted, or a feature it was fitted on is not among them.
         """
-        if not self.boosters_:
-            raise ModelError("this model has not been fitted; call fit() or load one")
+        return self.physics.log_ratios(log_relative_clocks(clocks, base), self._values(features))
+
+    def predict(self, features: Features, clocks: ClockTable, base: ClockPair) -> Prior:
+        """Return what `log_ratios` does, with the covariance of its error.
+
+        Raises:
+            ModelError: as there.
+        """
         log_clocks = log_relative_clocks(clocks, base)
-        mean = _log_ratios(self.boosters_, log_clocks, self._values(features))
-        errors = self.errors_[:, :, _nearest(self.error_clocks_, log_clocks)]
-        covariance = error_covariance(errors, log_clocks)
-        return Prior(mean, covariance)
-
-    def _values(self, features: Features) -> Array:
-        unknown = [name for name in self.feature_names_ if name not in features.names]
-        if unknown:
-            raise ModelError(
-                f"the model was fitted on feature {unknown[0]!r}, which this device does not report "
-                f"({nearest_names(unknown[0], features.names)}); fit a model on sweeps with this device's counters"
-            )
-        return np.array([features.get(name) for name in self.feature_names_])
-
-    def _boosters(self, samples: Sequence[_Samples]) -> dict[str, lightgbm.Booster]:
-        columns = [*CLOCK_COLUMNS, *(f"feature_{index}" for index in range(len(self.feature_names_)))]
-        rows = np.concatenate([s.rows() for s in samples])
-        boosters = {}
-        for index, target in enumerate(TARGETS):
-            labels = np.concatenate([s.log_ratios[index] for s in samples])
-            data = lightgbm.Dataset(rows, labels, feature_name=columns, params={"verbosity": -1})
-            parameters = self.settings.parameters(len(self.feature_names_), falls_with_clocks=target == "time")
-            boosters[target] = lightgbm.train(parameters, data, num_boost_round=self.settings.rounds)
-        return boosters
-
-    def _errors_out_of_fold(self, samples: Sequence[_Samples]) -> Array:
-        """Return each workload's errors by models that were fitted without it, shape (n_workloads, 2, n_clocks)."""
-        n_folds = min(FOLDS, len(samples))
-        fold_of = np.random.default_rng(self.settings.seed).permutation(len(samples)) % n_folds
-        errors = np.empty((len(samples), 2, len(self.error_clocks_)))
-        for fold in range(n_folds):
-            boosters = self._boosters([s for s, f in zip(samples, fold_of, strict=True) if f != fold])
-            for index in np.flatnonzero(fold_of == fold).tolist():
-                sample = samples[index]
-                error = sample.log_ratios - _log_ratios(boosters, sample.log_clocks, sample.features)
-                errors[index] = error[:, _nearest(sample.log_clocks, self.error_clocks_)]
-        return errors
+        mean = self.physics.log_ratios(log_clocks, self._values(features))
+        return Prior(mean, error_covariance(self.errors_.at(log_clocks), log_clocks))
 
     def describe(self) -> dict[str, Any]:
         """Return all but the trees as plain data; `Any`: JSON."""
         return {
             "settings": asdict(self.settings),
-            "feature_names": list(self.feature_names_),
-            "error_clocks": self.error_clocks_.tolist(),
-            "errors": self.errors_.tolist(),
+            "feature_names": list(self.physics.feature_names),
+            "typical_w": self.physics.typical_w,
+            "time_law": None if self.physics.time_law is None else asdict(self.physics.time_law),
+            "power_law": asdict(self.physics.law),
+            "error_clocks": self.errors_.log_clocks.tolist(),
+            "error_patterns": self.errors_.patterns.tolist(),
         }
 
+    def _values(self, features: Features) -> Array:
+        unknown = [name for name in self.feature_names if name not in features.names]
+        if unknown:
+            raise ModelError(
+                f"the model was fitted on feature {unknown[0]!r}, which this device does not report "
+                f"({nearest_names(unknown[0], features.names)}); fit a model on sweeps with this device's counters"
+            )
+        return np.array([features.get(name) for name in self.feature_names])
 
-@dataclass(frozen=True, slots=True)
-class _Samples:
-    """One workload as rows for a fit: clocks (n, 2), log ratios (2, n) and the features at the reference (k,)."""
-
-    log_clocks: Array
-    log_ratios: Array
-    features: Array
-
-    @classmethod
-    def of(cls, sweep: Sweep) -> _Samples:
-        return cls(
-            log_clocks=log_relative_clocks(sweep.clocks, sweep.reference)[1:],
-            log_ratios=np.log([sweep.time_ratio, sweep.energy_ratio]),
-            features=np.concatenate(
-                ([sweep.watts[sweep.reference_row]], sweep.counters[sweep.reference_row, _counter_columns(sweep)])
-            ),
-        )
-
-    def rows(self) -> Array:
-        return _rows(self.log_clocks, self.features)
-
-
-def _feature_names(sweep: Sweep) -> tuple[str, ...]:
-    """Return the features of a reference window: its power, which every device reports, and the counters."""
-    return (POWER.name, *(sweep.counter_names[column] for column in _counter_columns(sweep)))
+    def _out_of_fold(
+        self, samples: Sequence[Sample], names: tuple[str, ...], advance: Callable[[], None]
+    ) -> list[Array]:
+        """Return each workload's ln ratios as predicted by models that were fitted without it, each shape (2, n)."""
+        n_folds = min(self.folds, len(samples))
+        fold_of = np.random.default_rng(self.settings.seed).permutation(len(samples)) % n_folds
+        predicted = [np.empty(0)] * len(samples)
+        for fold in range(n_folds):
+            seen = [sample for sample, its_fold in zip(samples, fold_of, strict=True) if its_fold != fold]
+            physics = BoostedPhysics.fit(seen, names, self.settings)
+            for index in np.flatnonzero(fold_of == fold).tolist():
+                predicted[index] = physics.log_ratios(samples[index].log_clocks, samples[index].features)
+            advance()
+        return predicted
 
 
-def _counter_columns(sweep: Sweep) -> list[int]:
-    """Return the counters proper: what a device reports in its own right is no counter of a recording."""
-    return [column for column, name in enumerate(sweep.counter_names) if name not in _OWN_SIGNALS]
-
-
-def _rows(log_clocks: Array, features: Array) -> Array:
-    return np.column_stack((np.exp(log_clocks), np.broadcast_to(features, (len(log_clocks), len(features)))))
-
-
-def _log_ratios(boosters: dict[str, lightgbm.Booster], log_clocks: Array, features: Array) -> Array:
-    """Return ln time and ln energy, shape (2, n), shifted so that the base clocks predict exactly no change."""
-    rows = _rows(np.concatenate((np.zeros((1, 2)), log_clocks)), features)
-    predicted = np.array([boosters[target].predict(rows, num_threads=1) for target in TARGETS])
-    shifted: Array = predicted[:, 1:] - predicted[:, :1]
-    return shifted
-
-
-def _nearest(known: Array, wanted: Array) -> NDArray[np.intp]:
-    """Return for each wanted pair of log clocks the index of the nearest known one."""
-    distance = np.abs(wanted[:, None, :] - known[None, :, :]).sum(axis=2)
-    nearest: NDArray[np.intp] = np.argmin(distance, axis=1)
-    return nearest
+def _held_out(sample: Sample, predicted: Array) -> HeldOutError:
+    time, energy = np.abs(np.exp(predicted) - np.exp(sample.log_ratios)).mean(axis=1).tolist()
+    return HeldOutError(sample.workload, time, energy)

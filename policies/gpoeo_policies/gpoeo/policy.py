@@ -98,6 +98,7 @@ class GpoeoPolicy:
 
     def act(self, step: Step) -> Decision:
         """Answer a window."""
+        self._segment.n_windows += 1
         if step.shifted and self._search is not None:
             return self._measure_anew(f"the workload has shifted: {step.shifted}")
         return self._handlers[self._phase](step)
@@ -132,7 +133,7 @@ class GpoeoPolicy:
         self._n_unusable = 0
         if is_breach(step, self.context.objective):
             return self._roll_back(step, ratios)
-        if self.search.surprise(step.decision.action, ratios) > SHIFT_SD:
+        if self._surprise(step.decision.action, ratios) > SHIFT_SD:
             self._n_surprises += 1
             if self._n_surprises >= SHIFT_WINDOWS:
                 return self._measure_anew("the workload has shifted: time or power left what this pair had shown")
@@ -149,7 +150,7 @@ class GpoeoPolicy:
         if ratios is None:
             return self._wait(step)
         self._n_unusable = 0
-        if self.search.surprise(RELEASE, ratios) > SHIFT_SD:
+        if self._surprise(RELEASE, ratios) > SHIFT_SD:
             return self._measure_anew("the workload has shifted: the driver's default itself has changed")
         self.search.tell(RELEASE, ratios)
         self.search.bar(self._held)
@@ -190,7 +191,8 @@ class GpoeoPolicy:
 
     def _next(self) -> Decision:
         """Return the window that the search wants, or hold its choice."""
-        action = self.search.ask()
+        # Nobody knows how long a workload goes on; what has lasted is expected to last as long again.
+        action = self.search.ask(horizon=self._segment.n_windows)
         if action is None:
             return self._hold(self.search.choice(self._held))
         self._phase = _Phase.SEARCH
@@ -235,6 +237,12 @@ class GpoeoPolicy:
         """The search of this segment."""
         assert self._search is not None, "a segment without a search is in REFERENCE, PROFILE or RELEASED"
         return self._search
+
+    def _surprise(self, action: int, ratios: Ratios) -> float:
+        """Return how far a window is from what is known of its action, in standard deviations."""
+        if action == RELEASE:
+            return self._segment.surprise_at_default(ratios)
+        return self.search.surprise(action, ratios)
 
     def _expectation(self, action: int) -> str:
         if action == RELEASE:

@@ -41,7 +41,8 @@ def error_covariance(errors: Array, log_clocks: Array) -> Array:
     """Return the covariance of a prediction's error from errors that were seen on other workloads.
 
     Args:
-        errors: observed ln ratio - predicted ln ratio of time and energy, shape (n_workloads, 2, n).
+        errors: observed ln ratio - predicted ln ratio of time and energy, shape (n_workloads, 2, n); or patterns that
+            stand for such errors.
         log_clocks: shape (n, 2).
 
     Returns:
@@ -49,12 +50,12 @@ def error_covariance(errors: Array, log_clocks: Array) -> Array:
     """
     n_workloads, _, n = errors.shape
     flat = errors.reshape(n_workloads, 2 * n)
-    observed = flat.T @ flat / n_workloads
-    smooth = np.zeros((2 * n, 2 * n))
+    covariance: Array = ((1.0 - SMOOTH_SHARE) / n_workloads * flat.T) @ flat
+    variance = (flat**2).mean(axis=0)
     for block in (slice(0, n), slice(n, 2 * n)):
-        amplitudes, _ = nnls(np.abs(log_clocks), np.diag(observed[block, block]))
-        smooth[block, block] = _random_walk(log_clocks, amplitudes)
-    return _with_roughness((1.0 - SMOOTH_SHARE) * observed + SMOOTH_SHARE * smooth)
+        amplitudes, _ = nnls(np.abs(log_clocks), variance[block])
+        covariance[block, block] += _random_walk(log_clocks, SMOOTH_SHARE * amplitudes)
+    return _with_roughness(covariance)
 
 
 def uninformed_prior(log_clocks: Array) -> Prior:
@@ -71,14 +72,16 @@ def _random_walk(log_clocks: Array, amplitudes: Array) -> Array:
     """Return the covariance of a sum of random walks away from the driver's default, one in each clock."""
     total = np.zeros((len(log_clocks), len(log_clocks)))
     for x, amplitude in zip(log_clocks.T, amplitudes, strict=True):
-        is_same_side = np.outer(x, x) > 0
-        total += amplitude * is_same_side * np.minimum.outer(np.abs(x), np.abs(x))
+        for side in (np.maximum(x, 0.0), np.maximum(-x, 0.0)):
+            if amplitude > 0 and side.any():
+                total += np.minimum.outer(amplitude * side, amplitude * side)
     return total
 
 
 def _with_roughness(covariance: Array) -> Array:
-    """Add what is independent from pair to pair, but for action 0, which is exactly itself."""
+    """Add, in place, what is independent from pair to pair, but for action 0, which is exactly itself."""
     n = len(covariance) // 2
     roughness = np.full(2 * n, ROUGHNESS**2)
     roughness[[0, n]] = 0.0
-    return covariance + np.diag(roughness)
+    covariance[np.diag_indices(2 * n)] += roughness
+    return covariance

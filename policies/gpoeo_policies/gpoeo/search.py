@@ -6,7 +6,9 @@ reading a clock) believes every reading. Here readings are averaged by what they
 * the *candidate* is the cheapest action that meets the limit with probability `confidence`;
 * the next window goes to the action whose measurement is expected to improve the candidate most (the knowledge
   gradient, Frazier et al. 2009, here under a chance constraint), repeats and re-measuring the reference included;
-* the search ends when no window is worth `tolerance`, and only on a candidate that has been measured.
+* a window has a price: the energy that it costs more than holding the candidate would, and some trouble. It must pay
+  that back over the `horizon` for which the choice is expected to be held;
+* the search ends when no window is worth its price, and only on a candidate that has been measured.
 
     search = Search(Goal.of(Objective.ENERGY, 0.05), prior)
     search.tell(0, Ratios(1.0, 1.0, 0.01, 0.014))
@@ -34,7 +36,7 @@ __all__ = ["Search", "SearchSettings"]
 
 Array = NDArray[np.float64]
 
-REPEATS = (1, 2, 4)
+REPEATS = (1, 2, 4, 8, 16)
 """Windows in a row that are weighed as one purchase: near the limit a single noisy window is often worth nothing
 although four together are."""
 SHORTLIST = 12
@@ -49,13 +51,16 @@ class SearchSettings:
 
     Attributes:
         confidence: least probability of meeting the limit that a candidate needs.
-        tolerance: least expected improvement of the objective, as a fraction of it, that is worth one window.
+        horizon: windows over which a first search must pay for itself.
+        overhead: what a window of search costs beside the worse clocks that it may run at, as a share of a window's
+            energy: clock changes, and the trouble of them.
         loyalty: least improvement, as a fraction, for which a measured pair takes the place of the chosen one.
-        max_probes: windows asked for, after which the search chooses among what it has measured.
+        max_probes: windows asked for in a row, after which the search chooses among what it has measured.
     """
 
     confidence: float = 0.95
-    tolerance: float = 0.0003
+    horizon: float = 100.0
+    overhead: float = 0.02
     loyalty: float = 0.002
     max_probes: int = 15
 
@@ -138,20 +143,25 @@ class Search:
         """Never propose an action again; action 0 cannot be barred."""
         self._barred[action] = action != RELEASE
 
-    def ask(self) -> int | None:
+    def ask(self, horizon: float = 0.0) -> int | None:
         """Return the action to measure next; None while no window is worth its price.
 
-        What is told of a held action may make a window worth it again.
+        What is told of a held action may make a window worth it again, and so does a longer horizon.
+
+        Args:
+            horizon: windows that the choice is expected to be held for, if more than the settings say.
         """
         if self._n_probes >= self.settings.max_probes:
+            self._n_probes = 0
             return None
         probe = self._first_probe
         self._first_probe = None
         if probe is None:
-            probe, worth = self._most_valuable()
-            if worth < self.settings.tolerance:
+            probe, gain = self._most_valuable(max(horizon, self.settings.horizon))
+            if gain <= 0.0:
                 probe = self.candidate
                 if self.is_measured(probe):
+                    self._n_probes = 0
                     return None
         self._n_probes += 1
         return probe
@@ -168,16 +178,18 @@ class Search:
         """Return what is minimised, caution priced in."""
         return self.goal.value(cost, limited, float(ndtri(self.settings.confidence)) * limited_sd)
 
-    def _most_valuable(self) -> tuple[int, float]:
-        """Return the action whose measurement is worth most for each window, and that worth."""
+    def _most_valuable(self, horizon: float) -> tuple[int, float]:
+        """Return the action whose measurement gains most for each window over the horizon, and that gain."""
         outlook = self._outlook()
         now = float(outlook.value.min())
-        worths = {
-            action: max((now - self._value_after(outlook, action, repeats)) / repeats for repeats in REPEATS)
-            for action in _shortlist(outlook, self.goal.bound)
-        }
-        best = max(worths, key=lambda action: worths[action])
-        return best, worths[best]
+        held_cost = float(outlook.cost[np.argmin(outlook.value)])
+        gains = {}
+        for action in _shortlist(outlook, self.goal.bound):
+            price = max(0.0, float(outlook.cost[action]) - held_cost) + self.settings.overhead
+            worth = max((now - self._value_after(outlook, action, repeats)) / repeats for repeats in REPEATS)
+            gains[action] = horizon * worth - price
+        best = max(gains, key=lambda action: gains[action])
+        return best, gains[best]
 
     def _value_after(self, outlook: _Outlook, action: int, repeats: int) -> float:
         """Return the expected value of the candidate once an action has been measured some more times."""

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from gpoeo_env.records import Features, Measurement, Ratios
+from gpoeo_policies.gpoeo.belief import noise_of
 
 __all__ = ["HoldRecord", "Segment", "is_usable"]
 
@@ -26,6 +27,8 @@ class Segment:
     def __init__(self) -> None:
         """Start with nothing known."""
         self.features = Features.of({})
+        self.n_windows = 0
+        """Windows since it began."""
         self._references: list[Measurement] = []
 
     def add_reference(self, measurement: Measurement) -> None:
@@ -39,6 +42,19 @@ class Segment:
     def references(self) -> list[Ratios]:
         """The reference windows as ratios to the first of them."""
         return [ratios for window in self._references if (ratios := self.ratios(window)) is not None]
+
+    def surprise_at_default(self, ratios: Ratios) -> float:
+        """Return how far a window at the driver's default is from its reference windows, in standard deviations.
+
+        Only windows at the default are asked: what other pairs have shown may contradict the models, and that is no
+        sign that the default has changed.
+        """
+        known = self.references
+        expected = np.mean([np.log([past.time, past.energy]) for past in known], axis=0)
+        time_sd, energy_sd = ratios.time_sd / ratios.time, ratios.energy_sd / ratios.energy
+        noise = noise_of(time_sd, math.sqrt(max(energy_sd**2 - time_sd**2, 0.0))) * (1.0 + 1.0 / len(known))
+        error = np.log([ratios.time, ratios.energy]) - expected
+        return float(np.sqrt(error @ np.linalg.solve(noise, error)))
 
     def ratios(self, measurement: Measurement) -> Ratios | None:
         """Return a window's ratios with the spread of that window alone; None where it is not usable."""

@@ -14,8 +14,9 @@ import lightgbm
 
 from gpoeo_env.errors import ModelError
 from gpoeo_env.trace.sweep import Sweep
+from gpoeo_policies.gpoeo.boosting import BoostingSettings
 from gpoeo_policies.gpoeo.bundle import SCHEMA_VERSION, load_model, save_model
-from gpoeo_policies.gpoeo.models import BoostingSettings, EnergyTimeModel
+from gpoeo_policies.gpoeo.models import EnergyTimeModel
 
 __all__ = ["cache_folder", "fitted_model"]
 

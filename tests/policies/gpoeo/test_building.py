@@ -31,7 +31,7 @@ def test_a_saved_model_is_used(model: EnergyTimeModel, tmp_path: Path) -> None:
     policy = build({"model": str(tmp_path / "model")})
 
     assert isinstance(policy.predictor, ModelStart)
-    assert policy.predictor.model.feature_names_ == model.feature_names_
+    assert policy.predictor.model.feature_names == model.feature_names
 
 
 def test_without_a_model_and_sweeps_the_ways_out_are_named() -> None:

@@ -6,12 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from gpoeo_env.clocks import ClockPair
 from gpoeo_env.errors import ModelError
 from gpoeo_env.records import Features
 from gpoeo_env.trace.sweep import Sweep, SweepSet
+from gpoeo_policies.gpoeo.boosting import BoostingSettings
 from gpoeo_policies.gpoeo.models import EnergyTimeModel
+
+QUICK = BoostingSettings(rounds=10)
+
+
+def with_counter(sweep: Sweep, name: str, values: NDArray[np.float64]) -> Sweep:
+    return replace(
+        sweep, counter_names=(*sweep.counter_names, name), counters=np.column_stack((sweep.counters, values))
+    )
 
 
 def features_of(sweep: Sweep) -> Features:
@@ -55,10 +65,31 @@ def test_errors_are_measured_on_workloads_that_the_fit_did_not_see(sweeps: Sweep
     model = EnergyTimeModel().fit(others)
     seen = []
     for sweep in others:
-        predicted = model.predict(features_of(sweep), sweep.clocks, sweep.reference).mean[:, 1:]
-        seen.append(np.log([sweep.time_ratio, sweep.energy_ratio]) - predicted)
+        predicted = np.exp(model.log_ratios(features_of(sweep), sweep.clocks, sweep.reference)[:, 1:])
+        seen.append(np.abs(predicted - [sweep.time_ratio, sweep.energy_ratio]).mean(axis=1))
 
-    assert np.abs(model.errors_).mean() > 1.5 * np.abs(seen).mean()
+    held_out = np.array([(held.time, held.energy) for held in model.held_out_])
+    assert [held.workload for held in model.held_out_] == [sweep.workload for sweep in others]
+    assert (held_out.mean(axis=0) > 1.5 * np.mean(seen, axis=0)).all()
+
+
+def test_the_spread_is_that_of_the_errors_on_workloads_held_out(model: EnergyTimeModel, sweeps: SweepSet) -> None:
+    sweep = sweeps.named("work0")
+    prior = model.predict(features_of(sweep), sweep.clocks, sweep.reference)
+    n = sweep.clocks.n_actions
+
+    spread = np.sqrt(np.diag(prior.covariance)[1:n])
+    expected = np.sqrt((model.errors_.patterns[:, 0] ** 2).mean())
+    assert 0.5 * expected < spread.mean() < 2.0 * expected
+
+
+def test_a_call_tells_of_every_fit(sweeps: SweepSet) -> None:
+    told: list[None] = []
+    model = EnergyTimeModel(QUICK, folds=3)
+
+    model.fit(sweeps.sweeps, lambda: told.append(None))
+
+    assert len(told) == model.fits(len(sweeps.sweeps)) == 4
 
 
 def test_the_order_of_the_features_changes_nothing(model: EnergyTimeModel, sweeps: SweepSet) -> None:
@@ -89,16 +120,21 @@ def test_a_feature_that_the_device_does_not_report_is_named(model: EnergyTimeMod
 
 
 def test_clocks_and_energy_among_the_counters_of_a_recording_are_no_features(sweeps: SweepSet) -> None:
-    with_clock = [
-        replace(
-            sweep,
-            counter_names=(*sweep.counter_names, "sm_clock_mhz"),
-            counters=np.column_stack((sweep.counters, sweep.clocks.mhz[:, 0])),
-        )
-        for sweep in sweeps.sweeps
-    ]
+    with_clock = [with_counter(sweep, "sm_clock_mhz", sweep.clocks.mhz[:, 0]) for sweep in sweeps.sweeps]
 
-    assert EnergyTimeModel().fit(with_clock).feature_names_ == ("power_w", "sm_active", "dram_active")
+    assert EnergyTimeModel(QUICK).fit(with_clock).feature_names == ("power_w", "sm_active", "dram_active")
+
+
+def test_beside_shares_of_the_peak_other_counters_are_left_out(sweeps: SweepSet) -> None:
+    hot = [with_counter(sweep, "gpu_temp", np.full(len(sweep.clocks), 61.0)) for sweep in sweeps.sweeps]
+
+    assert EnergyTimeModel(QUICK).fit(hot).feature_names == ("power_w", "sm_active", "dram_active")
+
+
+def test_counters_of_unknown_meaning_are_learned_from_as_they_are(sweeps: SweepSet) -> None:
+    renamed = [replace(sweep, counter_names=("ipc", "stalls")) for sweep in sweeps.sweeps]
+
+    assert EnergyTimeModel(QUICK).fit(renamed).feature_names == ("power_w", "ipc", "stalls")
 
 
 def test_a_missing_value_is_predicted_all_the_same(model: EnergyTimeModel, sweeps: SweepSet) -> None:

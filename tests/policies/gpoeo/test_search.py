@@ -160,7 +160,7 @@ def test_a_held_action_stays_where_another_is_better_by_a_hair(
 
 def test_a_mean_of_windows_teaches_what_its_windows_teach(log_clocks: NDArray[np.float64]) -> None:
     singly, together = (
-        Search(Goal.of(Objective.ENERGY, LIMIT), uninformed_prior(log_clocks), SearchSettings(tolerance=1e-9))
+        Search(Goal.of(Objective.ENERGY, LIMIT), uninformed_prior(log_clocks), SearchSettings(horizon=1e6))
         for _ in range(2)
     )
     for search in (singly, together):
@@ -171,7 +171,7 @@ def test_a_mean_of_windows_teaches_what_its_windows_teach(log_clocks: NDArray[np
 
     assert together.expected(9).time_sd == pytest.approx(singly.expected(9).time_sd)
     assert [together.ask() for _ in range(3)] == [singly.ask() for _ in range(3)]
-    assert together._most_valuable()[1] == pytest.approx(singly._most_valuable()[1])
+    assert together._most_valuable(100.0)[1] == pytest.approx(singly._most_valuable(100.0)[1])
 
 
 def test_energy_that_errs_apart_from_time_is_counted_in_the_error_of_power(log_clocks: NDArray[np.float64]) -> None:
@@ -192,3 +192,20 @@ def test_a_surprise_is_counted_in_standard_deviations(log_clocks: NDArray[np.flo
 
     usual = Ratios(math.exp(0.01), math.exp(0.01), math.exp(0.01) * 0.01, math.exp(0.01) * math.hypot(0.01, 0.01))
     assert search.surprise(RELEASE, usual) == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_choice_that_is_held_for_longer_is_searched_for_longer(
+    truth: TruthTable, log_clocks: NDArray[np.float64]
+) -> None:
+    def probes(horizon: float) -> float:
+        settings = SearchSettings(horizon=horizon, max_probes=60)
+        runs = [searched(truth, log_clocks, noise=0.01, seed=seed, settings=settings)[1].asked for seed in range(8)]
+        return float(np.mean([len(asked) for asked in runs]))
+
+    assert probes(1000.0) > probes(20.0)
+
+
+def test_a_search_that_was_cut_off_may_go_on_later(truth: TruthTable, log_clocks: NDArray[np.float64]) -> None:
+    search, bench = searched(truth, log_clocks, noise=0.01, settings=SearchSettings(max_probes=2))
+    assert len(bench.asked) == 1 + 2
+    assert search.ask() is not None

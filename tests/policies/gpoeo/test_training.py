@@ -10,7 +10,8 @@ import pytest
 
 from gpoeo_env.records import Features
 from gpoeo_env.trace.sweep import SweepSet
-from gpoeo_policies.gpoeo.models import BoostingSettings, EnergyTimeModel
+from gpoeo_policies.gpoeo.boosting import BoostingSettings
+from gpoeo_policies.gpoeo.models import EnergyTimeModel
 from gpoeo_policies.gpoeo.training import cache_folder, fitted_model
 
 QUICK = BoostingSettings(rounds=20)
@@ -43,7 +44,7 @@ def test_other_sweeps_or_settings_are_another_model(sweeps: SweepSet) -> None:
 
 def test_a_damaged_cache_costs_a_fit_and_nothing_else(sweeps: SweepSet) -> None:
     first = fitted_model(sweeps.sweeps, QUICK)
-    for path in cache_folder().glob("*/time.txt"):
+    for path in cache_folder().glob("*/time-0.txt"):
         path.write_text("damaged")
 
     assert prediction(fitted_model(sweeps.sweeps, QUICK), sweeps) == prediction(first, sweeps)
@@ -51,7 +52,7 @@ def test_a_damaged_cache_costs_a_fit_and_nothing_else(sweeps: SweepSet) -> None:
 
 def test_a_damaged_cache_is_mended(sweeps: SweepSet, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted_model(sweeps.sweeps, QUICK)
-    for path in cache_folder().glob("*/time.txt"):
+    for path in cache_folder().glob("*/time-0.txt"):
         path.write_text("damaged")
     mended = fitted_model(sweeps.sweeps, QUICK)
     monkeypatch.delattr(EnergyTimeModel, "fit")

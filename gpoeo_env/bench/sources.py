@@ -1,0 +1,132 @@
+"""Where a benchmark takes its sweeps from: files, tables that are imported on the way, or the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from gpoeo_env.clocks import ClockPair
+from gpoeo_env.sim.catalogue import load_gpu
+from gpoeo_env.sim.closed_form import simulated_sweeps
+from gpoeo_env.sim.suites import suite_named
+from gpoeo_env.trace.importers.curves import import_curves
+from gpoeo_env.trace.importers.table import import_table
+from gpoeo_env.trace.store import read_sweeps
+from gpoeo_env.trace.sweep import SweepSet
+
+__all__ = ["CurvesSource", "FileSource", "SimulatedSource", "Source", "TableSource"]
+
+
+class FileSource(BaseModel, extra="forbid", frozen=True):
+    """A sweep file.
+
+    Attributes:
+        file: relative to the folder of the data.
+    """
+
+    kind: Literal["sweep"]
+    file: Path
+
+    def missing(self, folder: Path) -> Path | None:
+        """Return a file that is not there; None where all are."""
+        return _first_missing(folder, self.file)
+
+    def sweeps(self, folder: Path) -> SweepSet:
+        """Read it.
+
+        Raises:
+            ArtefactError: it cannot be used.
+        """
+        return read_sweeps(folder / self.file)
+
+
+class CurvesSource(BaseModel, extra="forbid", frozen=True):
+    """Two wide tables of performance and power; see `import_curves`."""
+
+    kind: Literal["curves"]
+    performance: Path
+    power: Path
+    gpu: str
+    mem_mhz: int
+
+    def missing(self, folder: Path) -> Path | None:
+        """Return a file that is not there; None where all are."""
+        return _first_missing(folder, self.performance, self.power)
+
+    def sweeps(self, folder: Path) -> SweepSet:
+        """Import them.
+
+        Raises:
+            TraceError: they cannot be read as curves.
+        """
+        return import_curves(folder / self.performance, folder / self.power, gpu_name=self.gpu, mem_mhz=self.mem_mhz)
+
+
+class TableSource(BaseModel, extra="forbid", frozen=True):
+    """A long table; see `import_table`.
+
+    Attributes:
+        map: columns by the names that `gpoeo trace import table --map` knows.
+        reference: SM,MEM in MHz; None = the top pair.
+        ignore: columns that are no counters.
+        drop_incomplete: leave out workloads with rows that cannot be used.
+    """
+
+    kind: Literal["table"]
+    file: Path
+    gpu: str
+    map: dict[str, str]
+    reference: str | None = None
+    mem_mhz: int | None = None
+    ignore: tuple[str, ...] = ()
+    drop_incomplete: bool = False
+
+    def missing(self, folder: Path) -> Path | None:
+        """Return a file that is not there; None where all are."""
+        return _first_missing(folder, self.file)
+
+    def sweeps(self, folder: Path) -> SweepSet:
+        """Import it.
+
+        Raises:
+            UsageError: the reference is not a clock pair.
+            TraceError: the table cannot be read.
+        """
+        return import_table(
+            folder / self.file,
+            gpu_name=self.gpu,
+            mapping=self.map,
+            reference=None if self.reference is None else ClockPair.parse(self.reference),
+            mem_mhz=self.mem_mhz,
+            ignore=self.ignore,
+            drop_incomplete=self.drop_incomplete,
+        )
+
+
+class SimulatedSource(BaseModel, extra="forbid", frozen=True):
+    """The closed form of a suite on a GPU of the catalogue."""
+
+    kind: Literal["simulated"]
+    gpu: str
+    suite: str
+
+    def missing(self, folder: Path) -> None:
+        """Return None: nothing can be missing."""
+
+    def sweeps(self, folder: Path) -> SweepSet:  # noqa: ARG002 - needs no data
+        """Compute it.
+
+        Raises:
+            UnknownNameError: there is no such GPU or suite.
+        """
+        gpu = load_gpu(self.gpu)
+        return simulated_sweeps(gpu, suite_named(self.suite, gpu), f"suite {self.suite}")
+
+
+Source = Annotated[FileSource | CurvesSource | TableSource | SimulatedSource, Field(discriminator="kind")]
+
+
+def _first_missing(folder: Path, *files: Path) -> Path | None:
+    return next((folder / file for file in files if not (folder / file).is_file()), None)
