@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test clean
+.PHONY: help demo test models clean
 
 help:
 	@echo "make demo    install the base package (no torch) and show GPOEO on a simulated GPU"
 	@echo "make test    install everything the tests need; lint, check types and imports, run the tests"
+	@echo "make models  fit again the models that come with the package, one for each simulated GPU"
 	@echo "make clean   remove .venv and the caches"
 
 demo: $(VENV)/.base-installed
@@ -21,6 +22,10 @@ test: $(VENV)/.test-installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest
+
+# Bit for bit what is there, unless the simulator, the training suite or the trainer has changed.
+models: $(VENV)/.base-installed
+	$(BIN)/python -m gpoeo_policies.gpoeo.shipping
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import BaseModel, Field
 
-from gpoeo_env.clocks import ClockPair
+from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.sim.catalogue import load_gpu
 from gpoeo_env.sim.closed_form import simulated_sweeps
 from gpoeo_env.sim.suites import suite_named
 from gpoeo_env.trace.importers.curves import import_curves
 from gpoeo_env.trace.importers.table import import_table
 from gpoeo_env.trace.store import read_sweeps
-from gpoeo_env.trace.sweep import SweepSet
+from gpoeo_env.trace.sweep import Sweep, SweepSet
 
 __all__ = ["CurvesSource", "FileSource", "SimulatedSource", "Source", "TableSource"]
+
+_logger = logging.getLogger(__name__)
 
 
 class FileSource(BaseModel, extra="forbid", frozen=True):
@@ -70,6 +75,7 @@ class TableSource(BaseModel, extra="forbid", frozen=True):
     Attributes:
         map: columns by the names that `gpoeo trace import table --map` knows.
         reference: SM,MEM in MHz; None = the top pair.
+        most: SM,MEM in MHz; pairs with a higher clock are left out (overclocks); None = all pairs.
         ignore: columns that are no counters.
         drop_incomplete: leave out workloads with rows that cannot be used.
     """
@@ -79,6 +85,7 @@ class TableSource(BaseModel, extra="forbid", frozen=True):
     gpu: str
     map: dict[str, str]
     reference: str | None = None
+    most: str | None = None
     mem_mhz: int | None = None
     ignore: tuple[str, ...] = ()
     drop_incomplete: bool = False
@@ -94,7 +101,7 @@ class TableSource(BaseModel, extra="forbid", frozen=True):
             UsageError: the reference is not a clock pair.
             TraceError: the table cannot be read.
         """
-        return import_table(
+        sweeps = import_table(
             folder / self.file,
             gpu_name=self.gpu,
             mapping=self.map,
@@ -102,7 +109,9 @@ class TableSource(BaseModel, extra="forbid", frozen=True):
             mem_mhz=self.mem_mhz,
             ignore=self.ignore,
             drop_incomplete=self.drop_incomplete,
+            tell=_logger.info,
         )
+        return sweeps if self.most is None else _up_to(ClockPair.parse(self.most), sweeps)
 
 
 class SimulatedSource(BaseModel, extra="forbid", frozen=True):
@@ -126,6 +135,22 @@ class SimulatedSource(BaseModel, extra="forbid", frozen=True):
 
 
 Source = Annotated[FileSource | CurvesSource | TableSource | SimulatedSource, Field(discriminator="kind")]
+
+
+def _up_to(most: ClockPair, sweeps: SweepSet) -> SweepSet:
+    """Leave out every pair with a clock above the given ones."""
+    return replace(sweeps, sweeps=tuple(_pairs_up_to(most, sweep) for sweep in sweeps.sweeps))
+
+
+def _pairs_up_to(most: ClockPair, sweep: Sweep) -> Sweep:
+    kept = np.all(sweep.clocks.mhz <= (most.sm_mhz, most.mem_mhz), axis=1)
+    return replace(
+        sweep,
+        clocks=ClockTable(pair for pair, stays in zip(sweep.clocks, kept, strict=True) if stays),
+        seconds=sweep.seconds[kept],
+        joules=sweep.joules[kept],
+        counters=sweep.counters[kept],
+    )
 
 
 def _first_missing(folder: Path, *files: Path) -> Path | None:

@@ -14,20 +14,28 @@ from gpoeo_env.cli.options import JsonOption
 from gpoeo_env.cli.output import print_json, progress_bar, stderr, stdout
 from gpoeo_env.cli.tables import count, new_table, percent
 from gpoeo_env.errors import ModelError, UsageError
+from gpoeo_env.sim.catalogue import load_gpu
+from gpoeo_env.sim.closed_form import simulated_sweeps
+from gpoeo_env.sim.suites import TRAIN, training_suite
 from gpoeo_env.trace.store import read_sweeps
 from gpoeo_env.trace.sweep import SweepSet
 from gpoeo_env.training import FitReport, combined, trainer_named
 
 __all__ = ["fit"]
 
+SIMULATED = "sim:"
 SHOWN_IMPORTANCES = 8
 """Inputs shown of each target; `--json` has all."""
 
 
 def fit(
     sweeps: Annotated[
-        list[Path],
-        typer.Argument(help="Sweep files of one GPU, with the same counters.", show_default=False),
+        list[str],
+        typer.Argument(
+            metavar="SWEEPS...",
+            help="Sweep files of one GPU, with the same counters; or sim:GPU for simulated training workloads.",
+            show_default=False,
+        ),
     ],
     *,
     out: Annotated[
@@ -51,7 +59,7 @@ def fit(
     if out.exists():
         raise ModelError(f"{out} exists already; name another folder or remove it")
     chosen = trainer_named(trainer)
-    training = combined([read_sweeps(path) for path in _each_once(sweeps)])
+    training = combined([_read(source) for source in _each_once(sweeps)])
     with progress_bar("fitting", chosen.steps(len(training.sweeps), folds)) as advance:
         model = chosen.fit(training.sweeps, seed=seed, folds=folds, advance=advance)
     model.save(out)
@@ -64,15 +72,24 @@ def fit(
     console.print("", _error_table(model.report), "", _importance_table(model.report), sep="\n")
 
 
-def _each_once(paths: Sequence[Path]) -> Sequence[Path]:
-    """Return the paths.
+def _each_once(sources: Sequence[str]) -> Sequence[str]:
+    """Return the sources.
 
     Raises:
-        UsageError: a file is named twice.
+        UsageError: one is named twice.
     """
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({Path(source).resolve() for source in sources}) < len(sources):
         raise UsageError("a sweep file is named twice; name each once")
-    return paths
+    return sources
+
+
+def _read(source: str) -> SweepSet:
+    """Return the sweeps of a file, or of the training suite on a simulated GPU."""
+    gpu_name = source.removeprefix(SIMULATED)
+    if gpu_name == source:
+        return read_sweeps(Path(source))
+    gpu = load_gpu(gpu_name)
+    return simulated_sweeps(gpu, training_suite(gpu), f"suite {TRAIN}")
 
 
 def _document(training: SweepSet, report: FitReport, out: Path) -> dict[str, object]:

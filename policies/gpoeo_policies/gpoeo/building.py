@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.config import validated
 from gpoeo_env.errors import UsageError
+from gpoeo_env.policy import PolicyContext
 from gpoeo_env.records import Features
 from gpoeo_policies.gpoeo.belief import Prior
 from gpoeo_policies.gpoeo.bundle import load_model
@@ -20,9 +21,10 @@ from gpoeo_policies.gpoeo.models import EnergyTimeModel
 from gpoeo_policies.gpoeo.policy import GpoeoPolicy, Predictor
 from gpoeo_policies.gpoeo.prior import log_relative_clocks, uninformed_prior
 from gpoeo_policies.gpoeo.search import SearchSettings
+from gpoeo_policies.gpoeo.shipped import shipped_model
 from gpoeo_policies.gpoeo.training import fitted_model
 
-__all__ = ["ModelStart", "Start", "UninformedStart", "build"]
+__all__ = ["ModelStart", "ShippedStart", "Start", "UninformedStart", "build"]
 
 
 class Start(Enum):
@@ -43,6 +45,9 @@ class ModelStart:
         """Take a fitted model."""
         self.model = model
 
+    def begin(self, context: PolicyContext) -> None:
+        """Need nothing."""
+
     def predict(self, features: Features, clocks: ClockTable, base: ClockPair) -> Prior:
         """Return the model's prediction."""
         return self.model.predict(features, clocks, base)
@@ -51,12 +56,31 @@ class ModelStart:
         """Leave the first probe to the search."""
 
 
+class ShippedStart(ModelStart):
+    """Starts from the models that come with the package, once it knows the GPU."""
+
+    def __init__(self) -> None:
+        """Wait for an episode."""
+
+    def begin(self, context: PolicyContext) -> None:
+        """Read the models for the GPU.
+
+        Raises:
+            UsageError: there are none.
+            ModelError: they are damaged.
+        """
+        self.model = shipped_model(context.gpu_name)
+
+
 class UninformedStart:
     """Starts without a model, at the top clocks or at a random pair."""
 
     def __init__(self, *, is_random: bool) -> None:
         """Choose where."""
         self.is_random = is_random
+
+    def begin(self, context: PolicyContext) -> None:
+        """Need nothing."""
 
     def predict(self, features: Features, clocks: ClockTable, base: ClockPair) -> Prior:  # noqa: ARG002 - knows nothing
         """Return the uninformed prior."""
@@ -85,12 +109,13 @@ class _Settings(BaseModel, extra="forbid", frozen=True):
 def build(config: Mapping[str, Any], sweeps: Sequence[Any] | None = None) -> GpoeoPolicy:
     """Build the policy.
 
-    Settings: ``start`` (model, top, random), ``model`` (folder of a fitted model; else one is fitted to ``sweeps``),
-    ``confidence``, ``horizon``, ``overhead``, ``loyalty``, ``max_probes`` (see `SearchSettings`).
+    Settings: ``start`` (model, top, random), ``model`` (folder of a fitted model; else one is fitted to ``sweeps``;
+    else the one that comes with the package for the GPU), ``confidence``, ``horizon``, ``overhead``, ``loyalty``,
+    ``max_probes`` (see `SearchSettings`).
 
     Raises:
         ConfigError: a setting is unknown or out of range.
-        UsageError: a model is wanted, and there is neither a folder nor a sweep to fit one to.
+        UsageError: a start without a model is asked to use one.
         ModelError: the model cannot be read or fitted.
     """
     settings = validated(_Settings, config, "policy gpoeo")
@@ -107,9 +132,4 @@ def _start(settings: _Settings, sweeps: Sequence[Any] | None) -> Predictor:
         return UninformedStart(is_random=settings.start is Start.RANDOM)
     if settings.model is not None:
         return ModelStart(load_model(settings.model))
-    if not sweeps:
-        raise UsageError(
-            "policy gpoeo needs a model, and there is no recording of other workloads to fit one to; "
-            "name a fitted one (gpoeo,model=FOLDER) or search without (gpoeo,start=top)"
-        )
-    return ModelStart(fitted_model(sweeps))
+    return ModelStart(fitted_model(sweeps)) if sweeps else ShippedStart()

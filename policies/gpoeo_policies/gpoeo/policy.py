@@ -49,6 +49,13 @@ RETRY_WINDOWS = 10
 class Predictor(Protocol):
     """Where a search starts: boosted models, or a prior without any."""
 
+    def begin(self, context: PolicyContext) -> None:
+        """Prepare for an episode.
+
+        Raises:
+            UsageError: nothing is known of this GPU.
+        """
+
     def predict(self, features: Features, clocks: ClockTable, base: ClockPair) -> Prior:
         """Return what is expected of every action of a table."""
 
@@ -92,7 +99,12 @@ class GpoeoPolicy:
         self._forget_segment()
 
     def reset(self, context: PolicyContext) -> None:
-        """Forget the last episode; the first Step will be the reference."""
+        """Forget the last episode; the first Step will be the reference.
+
+        Raises:
+            UsageError: models are wanted, and there are none for this GPU.
+        """
+        self.predictor.begin(context)
         self._context = context
         self._forget_segment()
 

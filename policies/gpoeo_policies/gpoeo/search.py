@@ -58,7 +58,7 @@ class SearchSettings:
         max_probes: windows asked for in a row, after which the search chooses among what it has measured.
     """
 
-    confidence: float = 0.95
+    confidence: float = 0.90
     horizon: float = 100.0
     overhead: float = 0.02
     loyalty: float = 0.002

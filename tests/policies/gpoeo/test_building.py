@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from gpoeo_env.clocks import ClockTable
+from gpoeo_env.device.opening import open_device
+from gpoeo_env.device.replay import ReplayDevice
+from gpoeo_env.env.control import ControlLoop
 from gpoeo_env.errors import ConfigError, ModelError, UsageError
 from gpoeo_env.policy import build_policy
 from gpoeo_env.trace.sweep import SweepSet
-from gpoeo_policies.gpoeo.building import ModelStart, UninformedStart, build
+from gpoeo_policies.gpoeo.building import ModelStart, ShippedStart, UninformedStart, build
 from gpoeo_policies.gpoeo.bundle import save_model
 from gpoeo_policies.gpoeo.models import EnergyTimeModel
 from gpoeo_policies.gpoeo.policy import GpoeoPolicy
@@ -34,9 +37,23 @@ def test_a_saved_model_is_used(model: EnergyTimeModel, tmp_path: Path) -> None:
     assert policy.predictor.model.feature_names == model.feature_names
 
 
-def test_without_a_model_and_sweeps_the_ways_out_are_named() -> None:
-    with pytest.raises(UsageError, match=r"gpoeo,model=FOLDER.*gpoeo,start=top"):
-        build({})
+def test_without_a_model_and_sweeps_the_one_for_the_gpu_is_used() -> None:
+    with ControlLoop(open_device("sim:rtx3080ti")) as loop:
+        loop.begin(seed=0)
+        context = loop.context
+    policy = build({})
+    policy.reset(context)
+
+    assert isinstance(policy.predictor, ShippedStart)
+    assert "sm_active" in policy.predictor.model.feature_names
+
+
+def test_a_gpu_without_a_model_is_told_the_ways_out(sweeps: SweepSet) -> None:
+    with ControlLoop(ReplayDevice(sweeps)) as loop:
+        loop.begin(seed=0)
+        context = loop.context
+    with pytest.raises(UsageError, match=r"no model for 'a made-up gpu'.*gpoeo,model=FOLDER.*gpoeo,start=top"):
+        build({}).reset(context)
 
 
 def test_a_missing_model_folder_is_named(tmp_path: Path) -> None:

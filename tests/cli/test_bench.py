@@ -1,0 +1,74 @@
+"""`gpoeo bench`: one file, one command, tables or one document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpoeo_env.cli.main import app
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+@pytest.fixture
+def config(tmp_path: Path, sweep_file: Path) -> Path:
+    file = tmp_path / "bench.toml"
+    file.write_text(
+        f"""
+title = "small and quick"
+[data.there]
+kind = "sweep"
+file = "{sweep_file.name}"
+[data.absent]
+kind = "sweep"
+file = "absent.parquet"
+[[episodes]]
+name = "what is there"
+data = "there"
+policy = ["fixed:sm_mhz=1200", "oracle"]
+noise = 0.0
+beside = "somebody claims 99 %"
+[[episodes]]
+name = "what is absent"
+data = "absent"
+policy = ["oracle"]
+"""
+    )
+    return file
+
+
+def test_tables_say_what_ran_what_was_skipped_and_what_others_claim(config: Path) -> None:
+    result = call(config, "--data", config.parent, "--jobs", "1")
+    assert result.exit_code == 0, result.exception
+    assert "measured data" in result.stdout
+    assert "somebody claims 99 %" in result.stdout
+    assert f"skipped: no {config.parent / 'absent.parquet'}" in result.stdout
+    assert "fixed:sm_mhz=1200: whole runs, search paid, save" in result.stdout
+
+
+def test_a_document_holds_every_block(config: Path) -> None:
+    result = call(config, "--data", config.parent, "--jobs", "1", "--json")
+    there, absent = json.loads(result.stdout)["blocks"]
+    assert there["summary"]["oracle"]["mean_saving"] == pytest.approx(0.25)
+    assert not there["is_simulated"]
+    assert absent == {"name": "what is absent", "skipped": f"no {config.parent / 'absent.parquet'}"}
+
+
+def test_models_are_shown_by_family_with_the_worst(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text(
+        "title = 't'\n"
+        "[data.train]\nkind = 'simulated'\ngpu = 'rtx3080ti'\nsuite = 'train'\n"
+        "[data.demo]\nkind = 'simulated'\ngpu = 'rtx3080ti'\nsuite = 'demo'\n"
+        "[[models]]\nname = 'models'\ntrain = 'train'\ntest = 'demo'\n"
+    )
+    result = call(file)
+    assert result.exit_code == 0, result.exception
+    assert "SIMULATED, no GPU was measured" in result.stdout
+    assert "demo bert-base" in result.stdout
+    assert "worst:" in result.stdout
