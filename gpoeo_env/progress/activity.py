@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpoeo_env.progress.beat import MOST_REFRESHES, expected_refresh_s
+from gpoeo_env.progress.dropped_reads import believed
 from gpoeo_env.progress.meter import UNSTATED_REL_SD
-from gpoeo_env.progress.refresh import unrefreshed_as_missing, update_interval_s
+from gpoeo_env.progress.refresh import update_interval_s
 from gpoeo_env.records import Window
 from gpoeo_env.signals import MEM_CLOCK, POWER, SM_CLOCK, Signal
 
@@ -52,25 +53,25 @@ class Activity:
 
 def activity_of(window: Window) -> Activity:
     """Integrate the work counters; those without a value, a duration or a clock are left out."""
-    window = _without_dropped_reads(unrefreshed_as_missing(_in_order(window)))
-    names = [name for name in (MEMORY, *PIPES) if window.column(name) is not None]
-    columns = np.array([window.column(name) for name in names]).reshape(len(names), len(window.t_s))
-    has_value = np.isfinite(columns).any(axis=0)
-    if not has_value.any():
+    window = believed(_in_order(window))
+    found = {name: column for name in (MEMORY, *PIPES) if (column := window.column(name)) is not None}
+    names = [name for name, column in found.items() if np.isfinite(column).any()]
+    if not names:
         return Activity({}, {}, UNSTATED_REL_SD)
-    is_known = np.isfinite(columns[:, has_value])
-    shares = np.where(is_known, columns[:, has_value], 0.0)
+    columns = np.array([found[name] for name in names])
+    has_value = np.isfinite(columns).any(axis=0)
     t_s = window.t_s[has_value]
+    shares = _filled(t_s, columns[:, has_value])
     clocks = {clock: _clock_over_gaps(window, clock, t_s) for clock in (SM_CLOCK, MEM_CLOCK)}
     work = np.array(
         [share * clocks[MEM_CLOCK if name == MEMORY else SM_CLOCK] for name, share in zip(names, shares, strict=True)]
     )
     gaps_s = _gaps_s(window, t_s, shares)
-    seconds = is_known @ gaps_s
+    seconds = float(gaps_s.sum())
     has_clock = np.isfinite(work).all(axis=1) & ((work @ gaps_s > 0) | (shares @ gaps_s <= 0))
-    is_usable = (seconds > 0) & has_clock
-    levels = shares[is_usable] @ gaps_s / seconds[is_usable]
-    rates = work[is_usable] @ gaps_s / seconds[is_usable]
+    is_usable = has_clock & (seconds > 0)
+    levels = shares[is_usable] @ gaps_s / seconds
+    rates = work[is_usable] @ gaps_s / seconds
     usable = [name for name, is_in in zip(names, is_usable, strict=True) if is_in]
     return Activity(
         levels=dict(zip(usable, levels.tolist(), strict=True)),
@@ -95,19 +96,17 @@ def _in_order(window: Window) -> Window:
     return replace(window, t_s=window.t_s[order], values=window.values[order])
 
 
-def _without_dropped_reads(window: Window) -> Window:
-    """Drop tensor activity where SM activity reads 0 beside busy pipes: DCGM logs lose both reads together."""
-    sm, tensor = window.column("sm_active"), window.column("tensor_active")
-    others = [column for name in PIPES[1:] if (column := window.column(name)) is not None]
-    if sm is None or tensor is None or not others:
-        return window
-    is_dropped = (sm == 0) & (tensor == 0) & np.any(np.array(others) > 0, axis=0)
-    if not is_dropped.any():
-        return window
-    names = [signal.name for signal in window.signals]
-    values = window.values.copy()
-    values[is_dropped, names.index("tensor_active")] = np.nan
-    return replace(window, values=values)
+def _filled(t_s: Floats, columns: Floats) -> Floats:
+    """Return columns, shape (k, n), with values between the neighbours' where single counters lack one.
+
+    Leaving such rows out would count pauses, whose zeros are all known, for more than their time.
+    """
+    filled = columns.copy()
+    for column in filled:
+        is_known = np.isfinite(column)
+        if not is_known.all():
+            column[:] = np.interp(t_s, t_s[is_known], column[is_known])
+    return filled
 
 
 def _gaps_s(window: Window, t_s: Floats, shares: Floats) -> Floats:

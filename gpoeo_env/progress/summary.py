@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gpoeo_env.progress.dropped_reads import believed
 from gpoeo_env.progress.meter import UNSTATED_REL_SD, ProgressMeter
 from gpoeo_env.records import Features, Measurement, Progress, Ratios, Reference, Spread, Window
 from gpoeo_env.signals import ENERGY, POWER, Behaviour
@@ -22,7 +23,7 @@ def summarise(window: Window, meter: ProgressMeter) -> Measurement:
     energy_j, source = _energy(window)
     progress = meter.measure(window)
     power_sd = window.spread.power if window.spread else UNSTATED_REL_SD
-    features = _features(window)
+    features = _features(believed(window))
     missing = features.missing()
     if math.isnan(progress.work_rate):
         missing += ("progress",)

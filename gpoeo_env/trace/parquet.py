@@ -21,7 +21,18 @@ from pydantic import BaseModel, ValidationError
 
 from gpoeo_env.errors import TraceError, UsageError
 
-__all__ = ["RECORDING", "SWEEP", "Columns", "FileKind", "is_parquet", "kind_of", "metadata_of", "read_table", "write"]
+__all__ = [
+    "RECORDING",
+    "RECORDING_SET",
+    "SWEEP",
+    "Columns",
+    "FileKind",
+    "is_parquet",
+    "kind_of",
+    "metadata_of",
+    "read_table",
+    "write",
+]
 
 Array = NDArray[np.float64]
 Metadata = TypeVar("Metadata", bound=BaseModel)
@@ -50,7 +61,10 @@ class FileKind:
 
 SWEEP = FileKind("sweep file", b"gpoeo_sweep", "gpoeo-sweep", 1, "`gpoeo trace import`")
 RECORDING = FileKind("recording", b"gpoeo_recording", "gpoeo-recording", 1, "`gpoeo trace import log`")
-KINDS = (SWEEP, RECORDING)
+RECORDING_SET = FileKind(
+    "recording set", b"gpoeo_recording_set", "gpoeo-recording-set", 1, "`gpoeo trace import dcgmi`"
+)
+KINDS = (SWEEP, RECORDING, RECORDING_SET)
 
 
 def is_parquet(path: Path) -> bool:
