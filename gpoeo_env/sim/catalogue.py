@@ -34,6 +34,7 @@ __all__ = [
     "VoltageCurve",
     "gpu_names",
     "load_gpu",
+    "packaged_gpu_names",
 ]
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -260,6 +261,11 @@ def gpu_names() -> tuple[str, ...]:
     return tuple(sorted(_catalogue()))
 
 
+def packaged_gpu_names() -> tuple[str, ...]:
+    """Return the names of the catalogue itself, without entries of the working folder, sorted."""
+    return tuple(sorted(_entries(files("gpoeo_env.sim") / "gpus")))
+
+
 def load_gpu(name: str) -> Gpu:
     """Return a GPU of the catalogue, or of the working folder's ``configs/gpus``.
 
@@ -274,13 +280,13 @@ def load_gpu(name: str) -> Gpu:
 
 
 def _catalogue() -> dict[str, Traversable]:
-    packaged = files("gpoeo_env.sim") / "gpus"
-    own: list[Traversable] = list(OWN_FOLDER.iterdir()) if OWN_FOLDER.is_dir() else []
-    return {entry.name.removesuffix(".toml"): entry for entry in (*packaged.iterdir(), *own) if _is_entry(entry)}
+    return _entries(files("gpoeo_env.sim") / "gpus") | _entries(OWN_FOLDER)
 
 
-def _is_entry(file: Traversable) -> bool:
-    return file.name.endswith(".toml")
+def _entries(folder: Traversable) -> dict[str, Traversable]:
+    if not folder.is_dir():
+        return {}
+    return {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
 
 
 def _contents(name: str, file: Traversable) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def test_a_spec_without_a_gpu_lists_what_there_is() -> None:
 
 
 def test_a_spec_with_an_unknown_gpu_names_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match=r"did you mean rtx3080ti\?"):
+    with pytest.raises(UnknownNameError, match=r"did you mean rtx3080ti"):
         build("rtx3080", {})
 
 

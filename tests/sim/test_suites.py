@@ -6,7 +6,7 @@ import pytest
 
 from gpoeo_env.errors import UnknownNameError, UsageError
 from gpoeo_env.objective import Objective
-from gpoeo_env.sim.catalogue import Gpu, gpu_names, load_gpu
+from gpoeo_env.sim.catalogue import Gpu, load_gpu, packaged_gpu_names
 from gpoeo_env.sim.closed_form import sweep_of
 from gpoeo_env.sim.suites import TRAIN, families_of, suite_named, suite_names, training_suite
 from gpoeo_env.sim.suites.drawn import FAMILIES, drawn_workloads
@@ -39,7 +39,7 @@ def test_an_unknown_suite_names_the_nearest(gpu: Gpu) -> None:
         suite_named("papers", gpu)
 
 
-@pytest.mark.parametrize("name", gpu_names())
+@pytest.mark.parametrize("name", packaged_gpu_names())
 def test_every_suite_offers_savings_on_every_gpu_and_no_free_lunch(name: str) -> None:
     gpu = load_gpu(name)
     for workload in suite_named("demo", gpu):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpoeo_env.sim.catalogue import Gpu, gpu_names, load_gpu
+from gpoeo_env.sim.catalogue import Gpu, load_gpu, packaged_gpu_names
 from gpoeo_env.sim.closed_form import sweep_of
 from gpoeo_env.sim.suites import training_suite
 from gpoeo_policies.gpoeo.bundle import save_model
@@ -42,4 +42,4 @@ def ship(folder: Path, names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    ship(BUNDLES, gpu_names())
+    ship(BUNDLES, packaged_gpu_names())
