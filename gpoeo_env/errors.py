@@ -11,6 +11,9 @@
     `- DeviceError         RuntimeError exit 5   the device cannot do this
        |- ClockNotSupportedError ValueError  exit 5   a clock pair outside the table
        |- NotRecordedError LookupError  exit 5   replay was asked for something without a recording
+       |- NotOfferedError               exit 5   this GPU or driver has no such function
+       |- PermissionMissingError PermissionError  exit 5   it takes more rights
+       |- DeviceFaultError              exit 5   the driver failed, and may come back
        `- DeviceLostError               exit 5   the GPU is gone
 
 The message says what was wanted, what is there and what to do. Only ``gpoeo_env.cli`` turns an error into a
@@ -29,11 +32,14 @@ __all__ = [
     "ClockNotSupportedError",
     "ConfigError",
     "DeviceError",
+    "DeviceFaultError",
     "DeviceLostError",
     "GpoeoError",
     "InstallationError",
     "ModelError",
+    "NotOfferedError",
     "NotRecordedError",
+    "PermissionMissingError",
     "TraceError",
     "UnknownNameError",
     "UsageError",
@@ -115,6 +121,18 @@ class ClockNotSupportedError(DeviceError, ValueError):
 
 class NotRecordedError(DeviceError, LookupError):
     """Replay was asked for something that was never recorded."""
+
+
+class NotOfferedError(DeviceError):
+    """This GPU, driver or library does not have what was asked for, and will not have it later either."""
+
+
+class PermissionMissingError(DeviceError, PermissionError):
+    """The device could do it, but not for this user."""
+
+
+class DeviceFaultError(DeviceError):
+    """The driver failed in a way that need not last; the state of the GPU is unknown."""
 
 
 class DeviceLostError(DeviceError):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gpoeo_env.cli import bench, demo, fit, plugins, replay, run, sim, trace
+from gpoeo_env.cli import bench, demo, fit, plugins, replay, restore, run, sim, trace
 from gpoeo_env.errors import GpoeoError
 from gpoeo_env.version import __version__
 
@@ -26,6 +26,7 @@ app.command()(run.run)
 app.command()(replay.replay)
 app.command()(fit.fit)
 app.command()(bench.bench)
+app.command()(restore.restore)
 app.command()(plugins.plugins)
 app.add_typer(sim.app, name="sim")
 app.add_typer(trace.app, name="trace")

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpoeo_env.cli.main import app
+from gpoeo_env.device.opening import open_device
 from gpoeo_env.errors import ConfigError
 from gpoeo_env.sim.catalogue import load_gpu
 from gpoeo_env.sim.closed_form import simulated_sweeps
@@ -92,5 +93,12 @@ def test_the_careful_run_runs_as_it_is(tmp_path: Path) -> None:
     assert json.loads(log.read_text().splitlines()[0])["limit"] == 0.02
 
 
-def test_every_file_in_configs_is_tried_here() -> None:
-    assert {path.name for path in CONFIGS.rglob("*.toml")} == {"replay-reference.toml", "run-careful.toml"}
+def test_a_gpu_of_ones_own_runs_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CONFIGS.parent)
+    with open_device("sim:rtx3080ti-quiet") as device:
+        assert device.info.power_limit_w == 260.0
+
+
+def test_every_file_in_configs_is_tried_here_or_with_the_benchmarks() -> None:
+    names = {path.name for path in CONFIGS.rglob("*.toml") if path.parent.name != "bench"}
+    assert names == {"replay-reference.toml", "run-careful.toml", "rtx3080ti-quiet.toml"}
