@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gpoeo_env.cli import bench, demo, fit, plugins, replay, restore, run, sim, trace
+from gpoeo_env.cli import bench, demo, fit, plugins, profile, replay, restore, run, sim, trace
 from gpoeo_env.errors import GpoeoError
 from gpoeo_env.version import __version__
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(run.run)
 app.command()(replay.replay)
+app.command()(profile.profile)
 app.command()(fit.fit)
 app.command()(bench.bench)
 app.command()(restore.restore)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -13,10 +13,12 @@ from rich.text import Text
 from gpoeo_env.cli.options import JsonOption
 from gpoeo_env.cli.output import print_json, progress_bar, stdout
 from gpoeo_env.cli.tables import new_table, percent
-from gpoeo_env.sim.calibration import Calibration, calibrate, fitted_gpu, spread_rows
 from gpoeo_env.sim.catalogue import Gpu, gpu_names, load_gpu
 from gpoeo_env.sim.suites import suite_named
 from gpoeo_env.trace.store import read_sweeps
+
+if TYPE_CHECKING:
+    from gpoeo_env.sim.calibration import Calibration
 
 __all__ = ["app"]
 
@@ -98,6 +100,8 @@ def calibrate_sweep(
     What all workloads share (voltage curve, standing power) is fitted to the same clocks of all of them. Nothing of the
     other clocks is looked at.
     """
+    from gpoeo_env.sim.calibration import calibrate, fitted_gpu, spread_rows  # noqa: PLC0415 - loads scipy
+
     sweeps = read_sweeps(sweep)
     with progress_bar("fitting", 1 + len(sweeps.sweeps)) as advance:
         fitted = fitted_gpu(load_gpu(gpu), sweeps.sweeps, fit_clocks)
