@@ -30,6 +30,7 @@ enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, 
 enum { CLOCK_GRAPHICS_ = 0, CLOCK_SM_ = 1, CLOCK_MEM_ = 2 };
 enum { FIELD_ENERGY = 83, FIELD_POWER_AVERAGE = 185, FIELD_POWER_INSTANT = 186 };
 enum { TYPE_UNSIGNED_INT = 1, TYPE_UNSIGNED_LONG_LONG = 3 };
+enum { DRAM = 10 }; /* its utilisation inside one refresh is NaN, with a success code: nothing over no time */
 enum { GPUS = 16, POINTS = 1024, METRICS = 64, FAULTS = 32, CALLS = 4096, NAME = 96 };
 
 /* What the workload does at one clock pair. Row 0 of a GPU is the driver's default. */
@@ -542,7 +543,7 @@ static void fill_metric(const struct gpm_sample *first, const struct gpm_sample 
         return;
     }
     metric->code = SUCCESS;
-    metric->value = seconds > 0 ? (second->sums[metric->id] - first->sums[metric->id]) / seconds : 0.0;
+    metric->value = seconds > 0 ? (second->sums[metric->id] - first->sums[metric->id]) / seconds : metric->id == DRAM ? NAN : 0.0;
     name[4] = (char)('0' + metric->id / 10), name[5] = (char)('0' + metric->id % 10);
     if (!meets_fault(name, first->gpu, &fault)) return;
     metric->code = (uint32_t)fault.code;

@@ -77,9 +77,10 @@ class GpmCounters:
         try:
             counters.restart(0.0)
             counters._sample(1)
-            counters._names = tuple(
-                name for name, value in zip(counters._names, counters._values(), strict=True) if not math.isnan(value)
-            )
+            # Its status tells whether a metric is there, not its value: the memory traffic of two samples inside one
+            # refresh is NaN with success on an H200 (driver 580), nothing over no time.
+            answers = zip(counters._names, counters._answers(), strict=True)
+            counters._names = tuple(name for name, answer in answers if nvml.is_offered(answer.nvmlReturn))
         except ABSENT as error:
             _LOG.warning("this GPU has hardware counters, but they cannot be read: %s", error)
             counters._names = ()
@@ -143,6 +144,11 @@ class GpmCounters:
 
     def _values(self) -> list[float]:
         """Return the metrics between both samples in NVML's units; NaN where its own status is an error."""
+        is_offered = self._nvml.is_offered
+        return [answer.value if is_offered(answer.nvmlReturn) else math.nan for answer in self._answers()]
+
+    def _answers(self) -> Sequence[Any]:
+        """Return the metrics between both samples with their status. `Any`: NVML's own structure."""
         bindings = self._nvml.bindings
         request = bindings.c_nvmlGpmMetricsGet_t()
         request.version = bindings.NVML_GPM_METRICS_GET_VERSION
@@ -151,8 +157,8 @@ class GpmCounters:
         for metric, name in zip(request.metrics, self._names, strict=False):  # it has room for more
             metric.metricId = getattr(bindings, name)
         self._nvml.call("nvmlGpmMetricsGet", request)
-        answered = request.metrics[: len(self._names)]
-        return [metric.value if self._nvml.is_offered(metric.nvmlReturn) else math.nan for metric in answered]
+        answers: Sequence[Any] = request.metrics[: len(self._names)]
+        return answers
 
     def _scaled(self, name: str, raw: float) -> float:
         signal, factor = _METRICS[name]
