@@ -51,6 +51,12 @@ def test_the_first_row_of_a_window_has_no_counters(elsewhere: Elsewhere) -> None
     assert np.isnan(window.column("sm_active")[0])
 
 
+def test_memory_traffic_is_there_although_it_is_no_number_over_no_time(elsewhere: Elsewhere) -> None:
+    """Opening takes two samples at once: between them an H200 answers NaN with success for DRAM, 0 for the rest."""
+    window, _ = elsewhere(observed)
+    assert 0.0 < window.mean(signal_named("dram_active")) <= 1.0
+
+
 def test_a_metric_with_an_error_of_its_own_is_left_out_alone(elsewhere: Elsewhere, stand_in: StandIn) -> None:
     stand_in.fail("gpm:05", NOT_SUPPORTED)
     told: Told = elsewhere(told_by, OBSERVE)
