@@ -101,7 +101,7 @@ class Step:
         excess: by how much this window broke the limit, >= 0; NaN where unknown.
         terminated: the work is done, or the device is lost.
         truncated: time, steps or recording ran out.
-        fault: "gpu_lost" or another fault; None = none.
+        fault: "gpu_lost", or "driver_fault" where the driver failed and may come back; None = none.
         shifted: how the workload became another one in this window, as its samples show; empty = it did not, or the
             window has no samples.
     """

@@ -16,7 +16,7 @@ from typing import Self
 
 from gpoeo_env.clocks import RELEASE, ClockPair
 from gpoeo_env.device.base import Device, HasTruth
-from gpoeo_env.errors import ConfigError, DeviceError, DeviceLostError, UsageError
+from gpoeo_env.errors import ConfigError, DeviceError, DeviceFaultError, DeviceLostError, UsageError
 from gpoeo_env.objective import Objective
 from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
 from gpoeo_env.progress.choosing import ChoosingMeter
@@ -175,10 +175,10 @@ class ControlLoop:
         try:
             self.device.set_clocks(pair)
             window = self.device.observe(self._meter.align(self._window_s(decision)))
-        except DeviceLostError:
+        except (DeviceLostError, DeviceFaultError) as error:
             if self._last is None:
                 raise
-            return self._lost(self._last, decision, pair)
+            return self._failed(self._last, decision, pair, is_lost=isinstance(error, DeviceLostError))
         if self._opens_segment(decision):
             self._segment += 1
             self._meter.reset()
@@ -206,8 +206,8 @@ class ControlLoop:
         )
         return self._last
 
-    def _lost(self, last: Step, decision: Decision, pair: ClockPair | None) -> Step:
-        """End the episode with a window in which nothing was seen."""
+    def _failed(self, last: Step, decision: Decision, pair: ClockPair | None, *, is_lost: bool) -> Step:
+        """End the episode with a window in which nothing was seen: for good, or because the driver may come back."""
         self._last = replace(
             last,
             index=last.index + 1,
@@ -216,8 +216,9 @@ class ControlLoop:
             measurement=unseen(last.measurement.features.names),
             saved_frac=0.0,
             excess=math.nan,
-            terminated=True,
-            fault="gpu_lost",
+            terminated=is_lost,
+            truncated=not is_lost,
+            fault="gpu_lost" if is_lost else "driver_fault",
             shifted="",
         )
         return self._last

@@ -8,7 +8,14 @@ import pytest
 from gpoeo_env.clocks import RELEASE, ClockPair
 from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.control import TIME_LIMIT_IN_BUDGETS, ControlLoop, ControlSettings
-from gpoeo_env.errors import ClockNotSupportedError, ConfigError, DeviceError, DeviceLostError, UsageError
+from gpoeo_env.errors import (
+    ClockNotSupportedError,
+    ConfigError,
+    DeviceError,
+    DeviceFaultError,
+    DeviceLostError,
+    UsageError,
+)
 from gpoeo_env.objective import Objective
 from gpoeo_env.policy import Decision, Purpose, Step
 from gpoeo_env.records import Progress, Window, WindowEnd
@@ -22,15 +29,18 @@ REFERENCE_AGAIN = Decision(RELEASE, purpose=Purpose.REFERENCE)
 class FailingDevice(ReplayDevice):
     """Replays some windows, then ends or is lost."""
 
-    def __init__(self, sweeps: SweepSet, windows: int, end: WindowEnd | None) -> None:
+    def __init__(
+        self, sweeps: SweepSet, windows: int, end: WindowEnd | None, error: type[DeviceError] = DeviceLostError
+    ) -> None:
         super().__init__(sweeps, noise=0.0)
         self._left = windows
         self._end = end
+        self._error = error
 
     def observe(self, seconds: float) -> Window:
         self._left -= 1
         if self._left < 0 and self._end is None:
-            raise DeviceLostError("the GPU fell off the bus; reboot")
+            raise self._error("the GPU fell off the bus; reboot")
         window = super().observe(seconds)
         return replace(window, end=self._end) if self._left < 0 else window
 
@@ -213,6 +223,17 @@ def test_the_end_of_a_window_says_how_the_episode_ends(
 ) -> None:
     last = run_to_end(ControlLoop(FailingDevice(sweeps, windows=2, end=end)), RELEASE)[-1]
     assert (last.index, last.terminated, last.truncated, last.fault) == (2, is_terminated, is_truncated, fault)
+
+
+def test_a_driver_that_fails_within_an_episode_truncates_it_with_a_fault(sweeps: SweepSet) -> None:
+    steps = run_to_end(ControlLoop(FailingDevice(sweeps, 2, None, DeviceFaultError)), RELEASE)
+    assert (steps[-1].terminated, steps[-1].truncated, steps[-1].fault) == (False, True, "driver_fault")
+    assert steps[-1].totals == steps[-2].totals
+
+
+def test_a_driver_that_fails_before_anything_is_known_is_an_error(sweeps: SweepSet) -> None:
+    with pytest.raises(DeviceFaultError):
+        ControlLoop(FailingDevice(sweeps, 0, None, DeviceFaultError)).begin(0)
 
 
 def test_a_device_lost_within_an_episode_ends_it_with_a_fault(sweeps: SweepSet) -> None:
