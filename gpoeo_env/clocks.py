@@ -162,6 +162,17 @@ class ClockTable:
             )
         return action
 
+    def at_least(self, min_sm_mhz: int) -> ClockTable:
+        """Return the part of the table whose SM clocks are not below a bound.
+
+        Raises:
+            UsageError: nothing would be left.
+        """
+        kept = [pair for pair in self._pairs if pair.sm_mhz >= min_sm_mhz]
+        if not kept:
+            raise UsageError(f"no clock pair has an SM clock of {min_sm_mhz} MHz or more; the highest is {self.top}")
+        return ClockTable(kept)
+
     def nearest(self, pair: ClockPair) -> ClockPair:
         """Return the pair of the table with the least relative distance; memory clock and SM clock weigh alike."""
         wanted = np.array([pair.sm_mhz, pair.mem_mhz], dtype=np.float64)

@@ -15,14 +15,28 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, cast, runtime_checkable
 
-from gpoeo_env.clocks import ClockPair, ClockTable
+from gpoeo_env.clocks import RELEASE, ClockPair, ClockTable
 from gpoeo_env.config import Spec
 from gpoeo_env.errors import ConfigError, UsageError
 from gpoeo_env.objective import Objective
 from gpoeo_env.records import Measurement, Reference, Totals, TruthTable
 from gpoeo_env.registry import POLICIES, load, load_object
 
-__all__ = ["Decision", "Policy", "PolicyContext", "PolicyFactory", "Purpose", "Step", "UsesTruth", "build_policy"]
+__all__ = [
+    "Decision",
+    "Policy",
+    "PolicyContext",
+    "PolicyFactory",
+    "Purpose",
+    "Step",
+    "UsesTruth",
+    "breaks_limit",
+    "build_policy",
+]
+
+BREACH_SD = 3.0
+"""A window breaks the limit when it is over it by this many standard errors: once in some 700 windows by chance at a
+pair exactly at the limit, far less below it."""
 
 
 class Purpose(Enum):
@@ -99,9 +113,9 @@ class Step:
         totals: sums over the episode so far.
         saved_frac: energy saved in this window as a share of the default's energy on the whole budget.
         excess: by how much this window broke the limit, >= 0; NaN where unknown.
-        terminated: the work is done, or the device is lost.
+        terminated: the work is done, or the device is lost or too hot.
         truncated: time, steps or recording ran out.
-        fault: "gpu_lost", or "driver_fault" where the driver failed and may come back; None = none.
+        fault: "gpu_lost", "overheated", or "driver_fault" where the driver failed and may come back; None = none.
         shifted: how the workload became another one in this window, as its samples show; empty = it did not, or the
             window has no samples.
     """
@@ -123,6 +137,18 @@ class Step:
     def is_last(self) -> bool:
         """Whether the episode ends here."""
         return self.terminated or self.truncated
+
+
+def breaks_limit(step: Step, objective: Objective) -> bool:
+    """Tell whether a locked pair is slower than allowed by more than noise.
+
+    The driver's default cannot be, and other objectives know no such harm: where a saving is missed, going back to
+    the default would miss it by more.
+    """
+    ratios = step.measurement.ratios
+    if ratios is None or step.decision.action == RELEASE or objective is not Objective.ENERGY:
+        return False
+    return step.excess > BREACH_SD * ratios.time_sd
 
 
 class Policy(Protocol):

@@ -41,6 +41,8 @@ class WindowEnd(Enum):
     """A recording has no more rows."""
     LOST = "lost"
     """The device is gone."""
+    OVERHEATED = "overheated"
+    """The hardware had to slow itself down because of its temperature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +248,7 @@ class Measurement:
         settle: cost of the clock change before the window.
         honoured: the clocks in force were the requested ones.
         throttled: the SM clock stayed more than 5 % under the request.
+        throttle_reasons: the driver's words for clocks below the request; empty = none.
         missing: names of what could not be measured.
     """
 
@@ -261,6 +264,7 @@ class Measurement:
     settle: Settle = Settle()
     honoured: bool = True
     throttled: bool = False
+    throttle_reasons: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property

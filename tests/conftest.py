@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["tests.nvml_stand_in.fixtures"]
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

@@ -90,3 +90,11 @@ def test_equal_tables_are_equal_whatever_their_order() -> None:
 def test_the_clocks_of_a_table_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         ClockTable([ClockPair(600, 800)]).mhz[0, 0] = 1.0
+
+
+def test_a_lower_bound_of_the_sm_clock_cuts_the_table() -> None:
+    table = ClockTable.from_product(sm_mhz=(300, 600, 900), mem_mhz=(800, 5000))
+
+    assert table.at_least(600) == ClockTable.from_product(sm_mhz=(600, 900), mem_mhz=(800, 5000))
+    with pytest.raises(UsageError, match="1000 MHz or more; the highest is 900/5000"):
+        table.at_least(1000)

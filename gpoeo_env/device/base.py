@@ -6,7 +6,7 @@ clock. `gpoeo_env.testing.devices` holds the contract that every device passes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
@@ -16,7 +16,7 @@ from gpoeo_env.records import TruthTable, Window
 from gpoeo_env.signals import Signal
 from gpoeo_env.trace.sweep import Sweep
 
-__all__ = ["Device", "DeviceInfo", "HasLessons", "HasTruth", "lessons_of"]
+__all__ = ["CanEnd", "Device", "DeviceInfo", "HasLessons", "HasTruth", "lessons_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,14 @@ class Device(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close."""
+
+
+@runtime_checkable
+class CanEnd(Protocol):
+    """A live device that can be told when the work is done: nothing on the GPU says so."""
+
+    def end_when(self, is_over: Callable[[], bool]) -> None:
+        """Let the window that runs when ``is_over`` first says so be cut short, and be the last."""
 
 
 @runtime_checkable

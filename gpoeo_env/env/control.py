@@ -41,7 +41,8 @@ class ControlSettings:
         objective: what the policy is asked to achieve.
         limit: bound of the objective, a fraction.
         window_s: default length of a window in seconds.
-        budget_s: work of one episode, in seconds that the driver's default needs for it.
+        budget_s: work of one episode, in seconds that the driver's default needs for it; infinite where only the
+            device knows when the work is done.
         reference_windows: windows at the driver's default before the first decision.
         max_steps: truncate after this many windows; None = no such bound.
     """
@@ -60,14 +61,17 @@ class ControlSettings:
             ConfigError: a number is out of its range.
         """
         self.objective.check_limit(self.limit)
-        for name in ("window_s", "budget_s"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ConfigError(f"{name} is a positive number of seconds; got {value:g}")
+        if not (math.isfinite(self.window_s) and self.window_s > 0):
+            raise ConfigError(f"window_s is a positive number of seconds; got {self.window_s:g}")
+        if not self.budget_s > 0:
+            raise ConfigError(f"budget_s is a positive number of seconds, or infinite; got {self.budget_s:g}")
         if self.reference_windows < 1:
             raise ConfigError(f"an episode needs at least one reference window; got {self.reference_windows}")
         if self.max_steps is not None and self.max_steps < self.reference_windows:
             raise ConfigError(f"max_steps={self.max_steps} ends before the {self.reference_windows} reference windows")
+
+
+_FAULTS = {WindowEnd.LOST: "gpu_lost", WindowEnd.OVERHEATED: "overheated"}
 
 
 class ControlLoop:
@@ -186,7 +190,7 @@ class ControlLoop:
         reference = self._reference_after(decision, measurement)
         if reference is not None:
             measurement = replace(measurement, ratios=relative_to(measurement, reference))
-        spent = self._spent(measurement, reference)
+        spent = self._spent(decision, measurement, reference)
         totals = self._add(decision, measurement, spent)
         index = 0 if self._last is None else self._last.index + 1
         is_work_done = spent.reaches_budget or window.end is WindowEnd.WORK_DONE
@@ -199,9 +203,9 @@ class ControlLoop:
             totals=totals,
             saved_frac=spent.saved_frac,
             excess=self._excess(measurement),
-            terminated=is_work_done or window.end is WindowEnd.LOST,
+            terminated=is_work_done or window.end in _FAULTS,
             truncated=window.end is WindowEnd.LOG_END or (not is_work_done and self._is_out_of_time(index, totals)),
-            fault="gpu_lost" if window.end is WindowEnd.LOST else None,
+            fault=None if window.end is None else _FAULTS.get(window.end),
             shifted=self._shift_in(window),
         )
         return self._last
@@ -246,11 +250,12 @@ class ControlLoop:
         was_reference = self._last is None or self._last.decision.purpose is Purpose.REFERENCE
         return decision.purpose is Purpose.REFERENCE and not was_reference
 
-    def _spent(self, measurement: Measurement, reference: Reference | None) -> _Spent:
+    def _spent(self, decision: Decision, measurement: Measurement, reference: Reference | None) -> _Spent:
         """Return what the window and its settling cost, cut where the budget is reached.
 
         Seconds are set against the default's where progress is known, joules where energy is known too; what nobody
-        measured on either side is in neither sum.
+        measured on either side is in neither sum. Without progress, a window of the default itself, or of a GPU
+        that had nothing to do, is neither gain nor loss; one of locked clocks is a loss.
         """
         settle = measurement.settle
         seconds = measurement.duration_s + settle.seconds
@@ -258,14 +263,16 @@ class ControlLoop:
         work_rate = measurement.progress.work_rate
         work = measurement.duration_s * work_rate + _or(settle.work, settle.seconds * work_rate)
         is_energy_known = math.isfinite(joules)
+        joules = joules if is_energy_known else 0.0
         if reference is None or not math.isfinite(work):
-            return _Spent(seconds, joules if is_energy_known else 0.0, 0.0, 0.0, 1.0, 0.0, reaches_budget=False)
+            is_even = decision.action == RELEASE or decision.purpose is Purpose.IDLE
+            even = (seconds, joules) if is_even else (0.0, 0.0)
+            return _Spent(seconds, joules, *even, share=1.0, saved_frac=0.0, reaches_budget=False)
         reference_s = work * reference.seconds_per_work
         left_s = self.settings.budget_s - (self._last.totals.reference_seconds if self._last else 0.0)
         share = min(1.0, left_s / reference_s)
         reference_w = reference.joules_per_work / reference.seconds_per_work
         reference_j = reference_s * reference_w if is_energy_known else 0.0
-        joules = joules if is_energy_known else 0.0
         return _Spent(
             seconds=share * seconds,
             joules=share * joules,

@@ -42,6 +42,7 @@ def summarise(window: Window, meter: ProgressMeter) -> Measurement:
         settle=window.settle,
         honoured=_is_honoured(window),
         throttled=_is_throttled(window),
+        throttle_reasons=window.throttle_reasons,
         missing=missing,
     )
 

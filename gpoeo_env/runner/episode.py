@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +11,7 @@ from typing import Protocol
 from gpoeo_env.env.control import ControlLoop
 from gpoeo_env.policy import Policy, PolicyContext, Purpose, Step, UsesTruth
 
-__all__ = ["Episode", "Observer", "run_episode"]
+__all__ = ["Episode", "Observer", "run_episode", "windows"]
 
 
 class Observer(Protocol):
@@ -77,6 +77,21 @@ def run_episode(
     Raises:
         DeviceError: the policy uses the truth and the device has none.
     """
+    steps, decisions_s = zip(*windows(loop, policy, seed=seed, workload=workload, observers=observers), strict=True)
+    return Episode(workload, seed, steps, sum(decisions_s))
+
+
+def windows(
+    loop: ControlLoop, policy: Policy, *, seed: int, workload: str | None = None, observers: Sequence[Observer] = ()
+) -> Iterator[tuple[Step, float]]:
+    """Run one episode window by window, for runs that are too long to be kept.
+
+    Yields:
+        A Step that the observers have heard of, and the seconds that the policy took to decide it.
+
+    Raises:
+        DeviceError: the policy uses the truth and the device has none.
+    """
     with ExitStack() as watching:
         step = loop.begin(seed, workload)
         policy.reset(loop.context)
@@ -86,13 +101,12 @@ def run_episode(
             watching.callback(observer.end)
             observer.begin(loop.context, workload)
             observer.step(step)
-        steps, decision_s = [step], 0.0
+        yield step, 0.0
         while not step.is_last:
-            started = time.perf_counter()
+            started_s = time.perf_counter()
             decision = policy.act(step)
-            decision_s += time.perf_counter() - started
+            decision_s = time.perf_counter() - started_s
             step = loop.step(decision)
-            steps.append(step)
             for observer in observers:
                 observer.step(step)
-    return Episode(workload, seed, tuple(steps), decision_s)
+            yield step, decision_s

@@ -14,8 +14,8 @@ from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.control import ControlLoop, ControlSettings
 from gpoeo_env.errors import DeviceLostError, UsageError
 from gpoeo_env.policy import Decision, Purpose
-from gpoeo_env.records import Settle, Window
-from gpoeo_env.signals import ENERGY, POWER
+from gpoeo_env.records import Settle, Window, WindowEnd
+from gpoeo_env.signals import ENERGY, POWER, WORK
 from gpoeo_env.trace.sweep import SweepSet
 
 REFERENCE = Decision(RELEASE, purpose=Purpose.REFERENCE)
@@ -130,3 +130,48 @@ def test_an_answer_that_is_no_decision_is_named(sweeps: SweepSet) -> None:
 
     with pytest.raises(UsageError, match=r"answers with a Decision, not with 3; wrap it"):
         loop.step(3)  # type: ignore[arg-type]
+
+
+def without_work(window: Window) -> Window:
+    values = window.values.copy()
+    values[:, [signal == WORK for signal in window.signals]] = np.nan
+    return replace(window, values=values)
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected_s"),
+    [(Decision(RELEASE), 20.0), (Decision(1, purpose=Purpose.IDLE), 20.0), (Decision(1), 10.0)],
+    ids=["released", "idle", "locked"],
+)
+def test_without_progress_only_locked_clocks_are_a_loss(
+    sweeps: SweepSet, decision: Decision, expected_s: float
+) -> None:
+    loop = loop_on(sweeps, lambda index, window: without_work(window) if index == 1 else window)
+    loop.begin(0, "steady")
+    step = loop.step(decision)
+
+    assert step.saved_frac == 0.0
+    assert step.totals.seconds == pytest.approx(20.0)
+    assert step.totals.reference_seconds == pytest.approx(expected_s)
+
+
+def test_without_a_budget_the_run_goes_on_until_its_device_says_so(sweeps: SweepSet) -> None:
+    def end_at_window_50(index: int, window: Window) -> Window:
+        return replace(window, end=WindowEnd.WORK_DONE) if index == 50 else window
+
+    device = AlteredDevice(sweeps, end_at_window_50)
+    loop = ControlLoop(device, ControlSettings(window_s=10.0, budget_s=math.inf))
+    step = loop.begin(0, "steady")
+    while not step.is_last:
+        step = loop.step(Decision(1))
+
+    assert (step.index, step.terminated, step.truncated, step.fault) == (50, True, False, None)
+    assert math.isfinite(step.totals.saving)
+
+
+def test_an_overheated_gpu_ends_the_run(sweeps: SweepSet) -> None:
+    loop = loop_on(sweeps, lambda index, window: replace(window, end=WindowEnd.OVERHEATED) if index == 1 else window)
+    loop.begin(0, "steady")
+    step = loop.step(Decision(1))
+
+    assert (step.terminated, step.fault) == (True, "overheated")

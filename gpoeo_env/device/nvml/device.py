@@ -13,7 +13,7 @@ import math
 import operator
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
@@ -27,7 +27,7 @@ from gpoeo_env.device.base import DeviceInfo
 from gpoeo_env.device.nvml.control import ClockControl
 from gpoeo_env.device.nvml.gpu import GpuFacts
 from gpoeo_env.device.nvml.library import Nvml
-from gpoeo_env.device.nvml.reasons import reasons_in
+from gpoeo_env.device.nvml.reasons import OVERHEATED, reasons_in
 from gpoeo_env.device.nvml.request import Request
 from gpoeo_env.device.nvml.sampling import Instruments, Rescue, Rows
 from gpoeo_env.device.nvml.settling import Arrival
@@ -97,6 +97,7 @@ class NvmlDevice:
         self._has_begun = False
         self._is_closed = False
         self._lost: DeviceLostError | None = None
+        self._is_over: Callable[[], bool] = lambda: False
         self.missed_ticks = 0
         """Rows that were due and not taken, since the device was opened."""
 
@@ -124,6 +125,14 @@ class NvmlDevice:
     def refused_values(self) -> Counter[str]:
         """How many readings no sensor can mean, by signal; they are missing in the windows."""
         return self._instruments.readings.plausible.refused
+
+    def end_when(self, is_over: Callable[[], bool]) -> None:
+        """Let the work be done as soon as a function says so: the window that runs then is cut short and the last.
+
+        Args:
+            is_over: asked some ten times a second; for one, whether the training program has ended.
+        """
+        self._is_over = is_over
 
     def begin(self, seed: int | None, workload: str | None = None) -> None:  # noqa: ARG002 - nothing is drawn here
         """Start a run at the driver's default.
@@ -178,7 +187,7 @@ class NvmlDevice:
         rescue = Rescue(self._revive)
         with self._noticing_loss():
             settle = rescue.retry(self._settled)
-            rows = self._instruments.sample(seconds, self._stay_alive, rescue)
+            rows = self._instruments.sample(seconds, self._stay_alive, rescue, self._is_over)
             if rows.lost is not None and len(rows.t_s) < 2:
                 raise rows.lost
         self._lost = rows.lost
@@ -234,11 +243,11 @@ class NvmlDevice:
             requested=self._request.pair,
             observed=None,
             settle=settle,
-            end=None if rows.lost is None else WindowEnd.LOST,
         )
         sm_mhz, mem_mhz = window.mean(SM_CLOCK), window.mean(MEM_CLOCK)
         observed = ClockPair(round(sm_mhz), round(mem_mhz)) if sm_mhz >= 1 and mem_mhz >= 1 else None
-        return replace(window, observed=observed, throttle_reasons=reasons_in(_reasons_mask(window)))
+        mask = _reasons_mask(window)
+        return replace(window, observed=observed, end=_end_of(rows, mask), throttle_reasons=reasons_in(mask))
 
     @contextmanager
     def _noticing_loss(self) -> Iterator[None]:
@@ -291,6 +300,14 @@ class NvmlDevice:
     def _check_open(self) -> None:
         if self._is_closed:
             raise DeviceError("the device is closed; open a new one")
+
+
+def _end_of(rows: Rows, reasons_mask: int) -> WindowEnd | None:
+    if rows.lost is not None:
+        return WindowEnd.LOST
+    if reasons_mask & OVERHEATED:
+        return WindowEnd.OVERHEATED
+    return WindowEnd.WORK_DONE if rows.is_over else None
 
 
 def _reasons_mask(window: Window) -> int:

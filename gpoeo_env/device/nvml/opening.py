@@ -39,6 +39,7 @@ class NvmlSettings(BaseModel, extra="forbid", frozen=True):
     Attributes:
         rate_hz: rows a second, 10 to 100.
         actuator: who sets clocks: NVML itself, the site's commands, or nobody ("observe").
+        min_sm_mhz: pairs with a lower SM clock are not offered; left out = all that the driver offers.
         restore_to: SM clocks ``LOW,HIGH`` in MHz that an operator had locked before; left out = the driver's default.
         on_override: what happens when somebody else changes the clocks: set them again, or stop.
         least_window_s: shorter windows are refused.
@@ -48,6 +49,7 @@ class NvmlSettings(BaseModel, extra="forbid", frozen=True):
 
     rate_hz: Annotated[float, Field(ge=10, le=100)] = 10.0
     actuator: Literal["nvml", "command", "observe"] = "nvml"
+    min_sm_mhz: Annotated[int, Field(gt=0)] | None = None
     restore_to: str | None = None
     on_override: Literal["reapply", "stop"] = "reapply"
     least_window_s: Annotated[float, Field(ge=0, le=60)] = LEAST_WINDOW_S
@@ -109,6 +111,7 @@ def open_device(uuid: str, settings: NvmlSettings) -> NvmlDevice:
 
     Raises:
         PermissionMissingError: this user may not set its clocks; ``actuator=observe`` works all the same.
+        UsageError: no pair has an SM clock of ``min_sm_mhz`` or more.
         DeviceError: another process controls it, or its clocks cannot be set by anybody.
         InstallationError: bindings, library or driver are missing or do not fit each other.
         GpoeoError: as `Nvml.call`.
@@ -122,10 +125,11 @@ def open_device(uuid: str, settings: NvmlSettings) -> NvmlDevice:
         readings = _readings(nvml, handle, gpu)
         counters = _counters(nvml, handle, gpu, readings, settings.dcgm_url)
         opened.callback(counters.close)
+        clocks = offered_clocks(nvml, handle, can_lock_memory="memory" in domains)
         device = NvmlDevice(
             nvml,
             gpu,
-            offered_clocks(nvml, handle, can_lock_memory="memory" in domains),
+            clocks if settings.min_sm_mhz is None else clocks.at_least(settings.min_sm_mhz),
             Instruments(readings, counters, interval_s=1.0 / settings.rate_hz),
             control,
             least_window_s=settings.least_window_s,

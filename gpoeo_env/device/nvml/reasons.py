@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CAPS", "reasons_in"]
+__all__ = ["CAPS", "OVERHEATED", "reasons_in"]
 
 GPU_IDLE = 0x1
+OVERHEATED = 0x40
+"""The hardware slows itself down by half or more, because software could not keep it cool."""
 _WORDS: Mapping[int, str] = {
     GPU_IDLE: "GPU idle",
     0x4: "power cap",
     0x8: "hardware slowdown",
     0x10: "sync boost",
     0x20: "thermal slowdown (software)",
-    0x40: "thermal slowdown (hardware)",
+    OVERHEATED: "thermal slowdown (hardware)",
     0x80: "power brake",
     0x200: "board limit",
     0x400: "reliability limit",

@@ -34,6 +34,7 @@ class Rows:
         values: a row each.
         missed_ticks: rows that were due and not taken, because something took too long.
         lost: why sampling ended early; None = it did not.
+        is_over: sampling ended early because what was watched is over.
     """
 
     signals: tuple[Signal, ...]
@@ -41,6 +42,7 @@ class Rows:
     values: list[list[float]] = field(default_factory=list)
     missed_ticks: int = 0
     lost: DeviceLostError | None = None
+    is_over: bool = False
 
     @property
     def times(self) -> Array:
@@ -81,13 +83,16 @@ class Instruments:
         energy = (ENERGY,) if self.readings.counts_energy else ()
         return (*energy, *self.readings.signals, *self.counters.signals)
 
-    def sample(self, seconds: float, alive: Callable[[], object], rescue: Rescue) -> Rows:
+    def sample(
+        self, seconds: float, alive: Callable[[], object], rescue: Rescue, is_over: Callable[[], bool] = lambda: False
+    ) -> Rows:
         """Sample for a time; a lost GPU ends it early.
 
         Args:
             seconds: from the first row to the last.
             alive: is called with every row.
             rescue: what to do where the driver fails.
+            is_over: is asked with every row; the row at which it says so is the last one.
 
         Raises:
             DeviceFaultError: the driver failed again after that.
@@ -99,11 +104,15 @@ class Instruments:
             end_s = start_s + seconds
             for missed in ticks(start_s, end_s, self._interval_s):
                 rows.missed_ticks += missed
-                is_edge = not rows.t_s or time.monotonic() >= end_s
-                row = rescue.retry(partial(self._row, is_edge=is_edge))
+                is_first = not rows.t_s
+                rows.is_over = not is_first and is_over()
+                is_last = rows.is_over or time.monotonic() >= end_s
+                row = rescue.retry(partial(self._row, is_edge=is_first or is_last))
                 rows.t_s.append(row.t_s)
                 rows.values.append(row.values)
                 alive()
+                if rows.is_over:
+                    break
         except DeviceLostError as error:
             rows.lost = error
         return rows

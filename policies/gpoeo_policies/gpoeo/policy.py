@@ -23,19 +23,15 @@ from enum import Enum, auto
 from typing import Protocol
 
 from gpoeo_env.clocks import RELEASE, ClockPair, ClockTable
-from gpoeo_env.objective import Objective
-from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
+from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step, breaks_limit
 from gpoeo_env.records import Features, Ratios
 from gpoeo_policies.gpoeo.belief import Prior
 from gpoeo_policies.gpoeo.goal import Goal
 from gpoeo_policies.gpoeo.search import Search, SearchSettings
 from gpoeo_policies.gpoeo.segment import HoldRecord, Segment, is_usable
 
-__all__ = ["GpoeoPolicy", "Predictor", "is_breach"]
+__all__ = ["GpoeoPolicy", "Predictor"]
 
-BREACH_SD = 3.0
-"""A window breaks the limit when it is over it by this many standard errors: once in some 700 windows by chance at a
-pair exactly at the limit, far less below it."""
 SHIFT_SD = 4.5
 """A window this far from what is known of its action is not noise: once in 25,000 windows by chance."""
 SHIFT_WINDOWS = 2
@@ -143,7 +139,7 @@ class GpoeoPolicy:
         if ratios is None:
             return self._wait(step)
         self._n_unusable = 0
-        if is_breach(step, self.context.objective):
+        if breaks_limit(step, self.context.objective):
             return self._roll_back(step, ratios)
         if self._surprise(step.decision.action, ratios) > SHIFT_SD:
             self._n_surprises += 1
@@ -264,18 +260,6 @@ class GpoeoPolicy:
         if self.context.objective.limited_quantity is None:
             return change
         return f"{change}; {self.search.probability_within_limit(action):.0%} sure of the limit"
-
-
-def is_breach(step: Step, objective: Objective) -> bool:
-    """Tell whether a locked pair is slower than allowed by more than noise.
-
-    The driver's default cannot be, and other objectives know no such harm: where a saving is missed, going back to
-    the default would miss it by more.
-    """
-    ratios = step.measurement.ratios
-    if ratios is None or step.decision.action == RELEASE or objective is not Objective.ENERGY:
-        return False
-    return step.excess > BREACH_SD * ratios.time_sd
 
 
 def _reference(reason: str) -> Decision:

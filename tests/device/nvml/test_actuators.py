@@ -13,8 +13,8 @@ from gpoeo_env.device.nvml.actuators import NvmlActuator
 from gpoeo_env.device.nvml.command import CommandActuator, Commands
 from gpoeo_env.device.nvml.opening import build
 from gpoeo_env.errors import ConfigError, DeviceError, PermissionMissingError
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
 from tests.device.nvml.scenes import OBSERVE, SITE_COMMANDS, observed, told_by, windows_at
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.gpus import hand_made
 from tests.nvml_stand_in.process import Process
 from tests.nvml_stand_in.stand_in import NO_PERMISSION, NOT_SUPPORTED, SetterCall, StandIn

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 
+import numpy as np
 import pytest
 
 from gpoeo_env.clocks import ClockPair
 from gpoeo_env.device.nvml.opening import build
+from gpoeo_env.device.nvml.reasons import OVERHEATED
 from gpoeo_env.errors import ConfigError, DeviceError, DeviceFaultError, DeviceLostError, UsageError
 from gpoeo_env.progress.counter_work import CounterWorkMeter
 from gpoeo_env.progress.meter import WorkCounterMeter
@@ -18,7 +20,6 @@ from gpoeo_env.records import Window, WindowEnd
 from gpoeo_env.signals import POWER_INSTANT
 from gpoeo_env.sim.catalogue import Gpu
 from gpoeo_env.sim.suites.demo import demo_workloads
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
 from tests.device.nvml.scenes import (
     OBSERVE,
     SHORT_S,
@@ -28,6 +29,7 @@ from tests.device.nvml.scenes import (
     windows_at,
     windows_while_somebody_resets,
 )
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.gpus import hand_made, simulated
 from tests.nvml_stand_in.stand_in import DRIVER_NOT_LOADED, GPU_IS_LOST, UNKNOWN, StandIn
 
@@ -262,3 +264,45 @@ def test_a_request_for_one_device_that_names_several_gpus_is_refused(
 def test_settings_that_make_no_sense_are_refused_before_anything_is_opened(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         build("0", settings)
+
+
+def window_until_over(seconds: float, over_after_s: float) -> Window:
+    with opened(None, OBSERVE) as device:
+        over_s = time.monotonic() + over_after_s
+        device.end_when(lambda: time.monotonic() >= over_s)
+        device.begin(None)
+        return device.observe(seconds)
+
+
+def offered_from(min_sm_mhz: int) -> list[int]:
+    with opened(None, {"min_sm_mhz": min_sm_mhz}) as device:
+        return list(device.clocks.sm_clocks)
+
+
+def test_a_window_is_cut_short_when_the_work_is_over(elsewhere: Elsewhere) -> None:
+    window = elsewhere(window_until_over, 5.0, 0.45)
+
+    assert window.end is WindowEnd.WORK_DONE
+    assert 0.4 <= window.duration_s < 0.9
+    assert np.isfinite(window.column("energy_j")[[0, -1]]).all()
+
+
+def test_a_window_has_two_rows_though_the_work_was_over_before(elsewhere: Elsewhere) -> None:
+    window = elsewhere(window_until_over, 5.0, 0.0)
+
+    assert (len(window.t_s), window.end) == (2, WindowEnd.WORK_DONE)
+
+
+def test_a_gpu_that_the_hardware_slows_down_for_its_heat_ends_the_run(elsewhere: Elsewhere, stand_in: StandIn) -> None:
+    for point in stand_in.state.gpus[0].points[:7]:
+        point.reasons = OVERHEATED
+    window, _ = elsewhere(observed)
+
+    assert window.end is WindowEnd.OVERHEATED
+    assert window.throttle_reasons == ("thermal slowdown (hardware)",)
+
+
+def test_pairs_under_the_lowest_allowed_clock_are_not_offered(elsewhere: Elsewhere) -> None:
+    assert elsewhere(offered_from, 1200) == [1200, 1800]
+    with pytest.raises(UsageError, match="1900 MHz or more"):
+        elsewhere(offered_from, 1900)

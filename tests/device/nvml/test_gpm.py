@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gpoeo_env.signals import signal_named
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
 from tests.device.nvml.scenes import OBSERVE, Told, observed, told_by
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.gpus import AMPERE, GPM_IDS, hand_made
 from tests.nvml_stand_in.stand_in import FUNCTION_NOT_FOUND, NO_PERMISSION, NOT_SUPPORTED, StandIn
 

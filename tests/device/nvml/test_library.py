@@ -12,8 +12,8 @@ import gpoeo_env
 from gpoeo_env.device.nvml.gpu import every_gpu
 from gpoeo_env.device.nvml.library import Nvml, Versions, driver_module_version
 from gpoeo_env.errors import DeviceFaultError, DeviceLostError, GpoeoError, InstallationError, NotOfferedError
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
 from tests.device.nvml.scenes import OBSERVE, told_by
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.library import build_library
 from tests.nvml_stand_in.stand_in import DRIVER_NOT_LOADED, GPU_IS_LOST, UNKNOWN, VERSION_MISMATCH, StandIn
 

@@ -12,8 +12,8 @@ from gpoeo_env.progress.refresh import update_interval_s
 from gpoeo_env.progress.summary import summarise
 from gpoeo_env.records import Window
 from gpoeo_env.signals import ENERGY, MEM_CLOCK, POWER, POWER_AVERAGE, POWER_INSTANT, SM_CLOCK, TEMPERATURE
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
 from tests.device.nvml.scenes import OBSERVE, Told, observed, told_by
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.gpus import hand_made
 from tests.nvml_stand_in.process import Process
 from tests.nvml_stand_in.stand_in import FUNCTION_NOT_FOUND, NOT_SUPPORTED, StandIn

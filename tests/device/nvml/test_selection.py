@@ -9,7 +9,7 @@ from gpoeo_env.device.nvml.gpu import GpuFacts
 from gpoeo_env.device.nvml.opening import selected_gpus
 from gpoeo_env.device.nvml.selection import selected, visible
 from gpoeo_env.errors import UnknownNameError, UsageError
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.gpus import hand_made
 from tests.nvml_stand_in.stand_in import StandIn
 

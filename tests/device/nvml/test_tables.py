@@ -6,8 +6,8 @@ import pytest
 
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.errors import NotOfferedError
-from tests.device.nvml.conftest import Elsewhere, MakeStandIn
 from tests.device.nvml.scenes import OBSERVE, Told, told_by, windows_at
+from tests.nvml_stand_in.fixtures import Elsewhere, MakeStandIn
 from tests.nvml_stand_in.gpus import h200
 from tests.nvml_stand_in.stand_in import NO_PERMISSION, NOT_SUPPORTED, StandIn
 

@@ -12,7 +12,7 @@ from gpoeo_env.clocks import RELEASE, ClockPair
 from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.control import ControlLoop, ControlSettings
 from gpoeo_env.objective import Objective
-from gpoeo_env.policy import Decision, Purpose, Step
+from gpoeo_env.policy import Decision, Purpose, Step, breaks_limit
 from gpoeo_env.progress.meter import WorkCounterMeter
 from gpoeo_env.records import Ratios, Window
 from gpoeo_env.runner.episode import run_episode
@@ -20,7 +20,7 @@ from gpoeo_env.signals import WORK
 from gpoeo_env.trace.sweep import SweepSet
 from gpoeo_policies.gpoeo.building import ModelStart
 from gpoeo_policies.gpoeo.models import EnergyTimeModel
-from gpoeo_policies.gpoeo.policy import GpoeoPolicy, is_breach
+from gpoeo_policies.gpoeo.policy import GpoeoPolicy
 
 LIMIT = 0.05
 WINDOW_S = 10.0
@@ -209,7 +209,7 @@ def test_a_breach_is_three_standard_errors_over_the_limit(
     measurement = replace(step.measurement, ratios=Ratios(1.08, 1.0, time_sd, energy_sd))
     breaking = replace(step, measurement=measurement, excess=0.031, decision=Decision(action))
 
-    assert is_breach(breaking, objective) is expected
+    assert breaks_limit(breaking, objective) is expected
 
 
 def test_a_shift_opens_a_new_segment_and_searches_again(sweeps: SweepSet, model: EnergyTimeModel) -> None:
