@@ -22,7 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
-app.command()(run.run)
+app.command(context_settings={"allow_interspersed_args": False})(run.run)  # a program keeps its own options
 app.command()(replay.replay)
 app.command()(profile.profile)
 app.command()(fit.fit)

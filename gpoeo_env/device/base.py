@@ -32,6 +32,7 @@ class DeviceInfo:
         provenance: where the numbers come from, one line.
         is_deterministic: equal seeds give equal windows.
         is_simulated: no GPU was measured: neither now nor when a sweep was recorded.
+        n_gpus: how many; where more than one, every window has as many parts.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class DeviceInfo:
     provenance: str
     is_deterministic: bool
     is_simulated: bool = False
+    n_gpus: int = 1
 
 
 class Device(Protocol):

@@ -21,6 +21,7 @@ from gpoeo_env.objective import Objective
 from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step
 from gpoeo_env.progress.choosing import ChoosingMeter
 from gpoeo_env.progress.counter_work import CounterWorkMeter
+from gpoeo_env.progress.group_meter import GroupMeter
 from gpoeo_env.progress.meter import ProgressMeter, WorkCounterMeter
 from gpoeo_env.progress.shift import ShiftDetector
 from gpoeo_env.progress.summary import combine_references, reference_of, relative_to, summarise, unseen
@@ -93,7 +94,7 @@ class ControlLoop:
         """
         self.device = device
         self.settings = settings or ControlSettings()
-        self._meter = ChoosingMeter(*([meter] if meter else _meters()))
+        self._meter = ChoosingMeter(*([meter] if meter else _meters_for(device.info.n_gpus)))
         self._shifts = ShiftDetector()
         self._context: PolicyContext | None = None
         self._last: Step | None = None
@@ -322,6 +323,10 @@ class _Spent:
     share: float
     saved_frac: float
     reaches_budget: bool
+
+
+def _meters_for(n_gpus: int) -> list[ProgressMeter]:
+    return _meters() if n_gpus == 1 else [GroupMeter(n_gpus, _meters)]
 
 
 def _meters() -> list[ProgressMeter]:

@@ -86,11 +86,10 @@ def test_the_reference_comparison_runs_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_careful_run_runs_as_it_is(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
     config = CONFIGS / "run-careful.toml"
-    document("run", "--config", config, "--workload", "resnet50", "--budget", "300", "--log", log)
+    document("run", "--config", config, "--workload", "resnet50", "--budget", "300", "--log", tmp_path)
 
-    assert json.loads(log.read_text().splitlines()[0])["limit"] == 0.02
+    assert json.loads((tmp_path / "windows.jsonl").read_text().splitlines()[0])["limit"] == 0.02
 
 
 def test_a_gpu_of_ones_own_runs_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

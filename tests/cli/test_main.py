@@ -97,11 +97,11 @@ def test_an_error_is_one_line_on_stderr_and_its_exit_code() -> None:
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [
-        (("run", "--policy", "orcale"), "oracle"),
+        (("run", "--device", "sim:rtx3080ti", "--policy", "orcale"), "oracle"),
         (("run", "--device", "sin:rtx3080ti"), "sim"),
         (("run", "--device", "sim:rtx3080t"), "rtx3080ti"),
         (("run", "--device", "sim:rtx3080ti,nois=0.1"), "noise"),
-        (("run", "--workload", "resnet5O", "--policy", "default"), "resnet50"),
+        (("run", "--device", "sim:rtx3080ti", "--workload", "resnet5O"), "resnet50"),
     ],
 )
 def test_a_wrong_name_exits_with_2_and_names_the_nearest(arguments: tuple[str, ...], nearest: str) -> None:
@@ -151,7 +151,10 @@ def test_a_policy_in_the_current_folder_is_found(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = subprocess.run(
-        [str(GPOEO), "run", "--policy", "home_made:Release", "--budget", "60", "--json"],
+        [
+            *(str(GPOEO), "run", "--device", "sim:rtx3080ti", "--budget", "60", "--json"),
+            *("--policy", "home_made:Release"),
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,

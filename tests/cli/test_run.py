@@ -1,4 +1,4 @@
-"""`gpoeo run`: one episode, its log and its summary."""
+"""`gpoeo run` on virtual devices: one episode, its log and its summary."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gpoeo_env.cli.run import run
 from gpoeo_env.errors import ClockNotSupportedError, ConfigError, UnknownNameError, UsageError
 
 Gpoeo = Callable[..., "subprocess.CompletedProcess[str]"]
+SIMULATED = ("--device", "sim:rtx3080ti")
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(*arguments: str | Path) -> Result:
     app = typer.Typer()
     app.command()(run)
-    return CliRunner().invoke(app, ["--budget", "100", *map(str, arguments)])
+    device = [] if "--device" in arguments else list(SIMULATED)
+    return CliRunner().invoke(app, [*device, "--budget", "100", *map(str, arguments)])
 
 
 def document(*arguments: str | Path) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def test_every_window_is_a_line_on_stdout_where_there_is_no_terminal() -> None:
 
 def test_the_summary_says_what_was_held_and_that_it_is_simulated(folder: Path) -> None:
     printed = call("--policy", "fixed:sm_mhz=1410", "--workload", "resnet50").stdout
-    (log,) = folder.glob("runs/*.jsonl")
+    (log,) = folder.glob("runs/*")
 
     assert "SIMULATED: NVIDIA GeForce RTX 3080 Ti" in printed
     assert "held          1410/9501 MHz, after 1 measured window" in printed
@@ -63,21 +65,21 @@ def test_the_summary_says_what_was_held_and_that_it_is_simulated(folder: Path) -
     assert f"log           runs/{log.name}" in printed
 
 
-def test_the_log_goes_to_a_new_file_that_says_when_and_what(folder: Path) -> None:
+def test_the_log_goes_to_a_new_folder_that_says_when_and_what(folder: Path) -> None:
     call("--policy", "fixed:sm_mhz=1410", "--workload", "resnet50", "--seed", "7")
 
-    (log,) = folder.glob("runs/*.jsonl")
-    assert log.name.endswith("Z-sim-rtx3080ti-resnet50-fixed-sm_mhz=1410-seed7.jsonl")
+    (log,) = folder.glob("runs/*")
+    assert log.name.endswith("Z-sim-rtx3080ti-resnet50-fixed-sm_mhz=1410-seed7")
 
 
 def test_the_log_holds_every_window(folder: Path) -> None:
-    printed = document("--policy", "oracle", "--workload", "resnet50", "--log", "a.jsonl")
+    printed = document("--policy", "oracle", "--workload", "resnet50", "--log", "a")
 
-    head, *steps = lines_of(folder / "a.jsonl")
+    head, *steps = lines_of(folder / "a" / "windows.jsonl")
     assert (head["policy"], head["device"], head["device_kind"]) == ("oracle", "sim:rtx3080ti", "simulated")
     assert [step["index"] for step in steps] == list(range(printed["totals"]["windows"]))
     assert steps[-1]["totals"] == printed["totals"]
-    assert printed["log"] == "a.jsonl"
+    assert printed["log"] == "a"
 
 
 def test_no_log_writes_nothing(folder: Path) -> None:
@@ -128,7 +130,7 @@ def test_a_recording_can_be_run(sweep_file: Path) -> None:
         (("--budget", "0"), ConfigError, "budget_s is a positive number"),
         (("--window", "-1"), ConfigError, "window_s is a positive number"),
         (("--seed", "-1"), UsageError, "0 or more"),
-        (("--log", "a.jsonl", "--no-log"), UsageError, "leave one out"),
+        (("--log", "a", "--no-log"), UsageError, "leave one out"),
     ],
 )
 def test_bad_options_say_what_to_do_and_leave_no_file(
@@ -142,26 +144,38 @@ def test_bad_options_say_what_to_do_and_leave_no_file(
 
 
 def test_a_log_is_never_overwritten(folder: Path) -> None:
-    (folder / "a.jsonl").write_text("mine")
+    log = folder / "a" / "windows.jsonl"
+    log.parent.mkdir()
+    log.write_text("mine")
 
-    result = call("--policy", "default", "--log", "a.jsonl")
+    result = call("--policy", "default", "--log", "a")
 
     assert isinstance(result.exception, UsageError)
-    assert (folder / "a.jsonl").read_text() == "mine"
+    assert log.read_text() == "mine"
+
+
+def test_the_windows_are_curves_in_tensorboard_too(folder: Path) -> None:
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415 - optional
+
+    printed = document("--policy", "default", "--log", "a")
+
+    events = EventAccumulator(str(folder / "a")).Reload()
+    assert len(events.Scalars("window/power_w")) == printed["totals"]["windows"]
 
 
 def test_ctrl_c_prints_what_was_reached_and_exits_with_130(gpoeo: Gpoeo, tmp_path: Path) -> None:
-    done = gpoeo("run", "--policy", "ctrl_c:here,episode=1", "--log", tmp_path / "a.jsonl")
+    done = gpoeo("run", *SIMULATED, "--policy", "ctrl_c:here,episode=1", "--log", tmp_path)
 
     assert done.returncode == 130
     assert "PARTIAL: interrupted after 3 windows." in done.stdout
     assert "held          the driver's default clocks" in done.stdout
     assert "Traceback" not in done.stderr
-    assert [line.get("index") for line in lines_of(tmp_path / "a.jsonl")] == [None, 0, 1, 2]
+    assert [line.get("index") for line in lines_of(tmp_path / "windows.jsonl")] == [None, 0, 1, 2]
 
 
 def test_ctrl_c_with_json_marks_the_document_as_partial(gpoeo: Gpoeo) -> None:
-    done = gpoeo("run", "--policy", "ctrl_c:here,episode=1", "--no-log", "--json")
+    done = gpoeo("run", *SIMULATED, "--policy", "ctrl_c:here,episode=1", "--no-log", "--json")
 
     assert done.returncode == 130
     printed = json.loads(done.stdout)

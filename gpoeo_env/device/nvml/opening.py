@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from gpoeo_env.config import validated
+from gpoeo_env.device.group import GroupDevice
 from gpoeo_env.device.guard.actuator import ClockRange, Domain
 from gpoeo_env.device.nvml.actuators import NvmlActuator
 from gpoeo_env.device.nvml.command import CommandActuator, Commands
@@ -28,7 +29,7 @@ from gpoeo_env.device.nvml.tables import offered_clocks
 from gpoeo_env.errors import DeviceError, UsageError
 from gpoeo_env.signals import POWER
 
-__all__ = ["NvmlSettings", "build", "open_device", "selected_gpus"]
+__all__ = ["NvmlSettings", "build", "open_device", "open_gpus", "selected_gpus"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -93,6 +94,30 @@ def build(argument: str | None, config: Mapping[str, Any]) -> NvmlDevice:
             f"{', '.join(gpu.uuid for gpu in found) or 'none'}; name one of them"
         )
     return open_device(found[0].uuid, settings)
+
+
+def open_gpus(wanted: str | None, config: Mapping[str, Any]) -> NvmlDevice | GroupDevice:
+    """Open one GPU, or several as one group; the caller closes it.
+
+    Args:
+        wanted: numbers or UUIDs with commas, or "all"; None = the only GPU that CUDA_VISIBLE_DEVICES leaves.
+        config: see `NvmlSettings`. `Any`: it is checked here.
+
+    Raises:
+        UsageError: the request cannot be resolved, or the GPUs are not of one model.
+        GpoeoError: as `open_device`.
+    """
+    if wanted is None:
+        return build(None, config)
+    settings = validated(NvmlSettings, config, f"GPU {wanted}")
+    found = selected_gpus(wanted)
+    if not found:
+        raise UsageError(f"{wanted} names no GPU of this machine; `gpoeo doctor` lists them")
+    with ExitStack() as opened:
+        devices = [opened.enter_context(open_device(gpu.uuid, settings)) for gpu in found]
+        device = devices[0] if len(devices) == 1 else GroupDevice(devices)
+        opened.pop_all()  # the device closes them from here on
+        return device
 
 
 def selected_gpus(wanted: str | None) -> tuple[GpuFacts, ...]:

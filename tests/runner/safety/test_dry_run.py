@@ -5,7 +5,7 @@ from dataclasses import replace
 from gpoeo_env.clocks import RELEASE
 from gpoeo_env.policy import Step
 from gpoeo_env.runner.safety import DryRun
-from tests.runner.safety.scenes import LOW, MIDDLE, Scripted, played
+from tests.runner.stage import LOW, MIDDLE, Scripted, played
 
 
 def test_nothing_is_locked_and_what_would_be_is_said() -> None:

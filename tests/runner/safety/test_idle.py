@@ -10,7 +10,7 @@ from gpoeo_env.policy import Purpose, Step
 from gpoeo_env.records import Window
 from gpoeo_env.runner.safety import IdleClocks
 from gpoeo_env.signals import ENERGY, POWER, WORK
-from tests.runner.safety.scenes import LOW, MIDDLE, Change, Scripted, played, with_column
+from tests.runner.stage import LOW, MIDDLE, Change, Scripted, played, with_column
 
 
 def idle_at(default_w: float, lowest_w: float) -> Change:

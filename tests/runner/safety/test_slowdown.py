@@ -10,7 +10,7 @@ from gpoeo_env.clocks import RELEASE
 from gpoeo_env.policy import Purpose, Step
 from gpoeo_env.runner.safety import SlowdownGuard
 from gpoeo_env.signals import WORK
-from tests.runner.safety.scenes import FAST, LOW, MIDDLE, Change, Scripted, played, with_column
+from tests.runner.stage import FAST, LOW, MIDDLE, Change, Scripted, played, with_column
 
 
 def actions(steps: list[Step]) -> list[int]:

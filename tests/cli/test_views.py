@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gpoeo_env.cli.live import SHOWN_WINDOWS, LineView, LiveView
+from gpoeo_env.cli.views import SHOWN_WINDOWS, LineView, LiveView
 from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.objective import Objective
 from gpoeo_env.policy import Decision, PolicyContext, Purpose, Step

@@ -14,7 +14,7 @@ from gpoeo_env.policy import Decision, Policy, PolicyContext, Purpose, Step
 from gpoeo_env.records import Window
 from gpoeo_env.trace.sweep import Provenance, Sweep, SweepSet
 
-__all__ = ["FAST", "LOW", "MIDDLE", "Change", "Scripted", "Stage", "played", "with_column"]
+__all__ = ["FAST", "LOW", "MIDDLE", "Change", "Scripted", "Stage", "loop_on_stage", "played", "with_column"]
 
 LOW, MIDDLE, FAST = 1, 2, 3
 """Actions: 500, 800 and 1000 MHz, which take 1.3, 1.02 and 1 s for 100, 150 and 200 J of work."""
@@ -65,9 +65,14 @@ def with_column(name: str, factor: float) -> Change:
     return change
 
 
+def loop_on_stage(changes: dict[int, Change] | None = None, budget_s: float = 1e6) -> ControlLoop:
+    """Return a loop over a new `Stage`, with a limit of 5 %."""
+    return ControlLoop(Stage(changes), ControlSettings(limit=0.05, budget_s=budget_s))
+
+
 def played(policy: Policy, n_steps: int, changes: dict[int, Change] | None = None) -> list[Step]:
     """Return the Steps of an episode, the reference first."""
-    with ControlLoop(Stage(changes), ControlSettings(limit=0.05, budget_s=1e6)) as loop:
+    with loop_on_stage(changes) as loop:
         steps = [loop.begin(0)]
         policy.reset(loop.context)
         for _ in range(n_steps):

@@ -84,15 +84,18 @@ class LiveView:
 class LineView:
     """An observer that prints one line for each window."""
 
-    def __init__(self, console: Console, title: str) -> None:
+    def __init__(self, console: Console, title: str, *, every_window: bool = True) -> None:
         """Remember where to print.
 
         Args:
             console: anything; lines are not wrapped.
             title: what is running, one line.
+            every_window: else only windows in which something is done that was not done in the window before.
         """
         self._console = console
         self._title = title
+        self._every_window = every_window
+        self._last_done: object = None
 
     def begin(self, context: PolicyContext, workload: str | None) -> None:  # noqa: ARG002 - the title says it
         """Print the title."""
@@ -100,6 +103,10 @@ class LineView:
 
     def step(self, step: Step) -> None:
         """Print one window."""
+        done = (step.decision.action, step.decision.purpose, step.fault)
+        if done == self._last_done and not self._every_window:
+            return
+        self._last_done = done
         index, purpose, asked, in_force, power, slower, saved, why = _cells(step)
         self._console.print(
             f"{index:>4}  {purpose:<9}  asked {asked:<10}  in force {in_force:<10}  {power:>6} W  "
