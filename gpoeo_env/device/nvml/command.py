@@ -111,7 +111,7 @@ class CommandActuator:
         except DeviceError as error:
             raise PermissionMissingError(
                 f"{error}; run it by hand to see why (sudo must not ask for a password: NOPASSWD in sudoers, sudo -n "
-                "here), or only look (actuator=observe)"
+                "here), or only look (gpoeo run --observe, actuator=observe)"
             ) from error
 
     def lock(self, pair: ClockPair) -> None:

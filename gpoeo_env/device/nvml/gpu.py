@@ -69,7 +69,7 @@ def why_no_control(gpu: GpuFacts) -> str | None:
     if gpu.is_mig:
         return (
             "it is cut into MIG instances, which share one clock, so a lock would slow other people's work; turn MIG "
-            "off, or use actuator=observe"
+            "off, or only look (gpoeo run --observe, actuator=observe)"
         )
     if gpu.is_vgpu:
         return "it is a vGPU: no control, no energy; replay and simulation work here"

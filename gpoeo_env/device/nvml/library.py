@@ -57,7 +57,7 @@ _ADVICE: dict[str, tuple[type[DeviceError | InstallationError], str]] = {
     "NO_PERMISSION": (
         PermissionMissingError,
         "setting clocks takes root, in a container CAP_SYS_ADMIN as well; or let the site's own command do it "
-        "(actuator=command), or only look (actuator=observe)",
+        "(actuator=command), or only look (gpoeo run --observe, actuator=observe)",
     ),
     "LIB_RM_VERSION_MISMATCH": (
         InstallationError,

@@ -51,7 +51,8 @@ def _within_range(nvml: Nvml, handle: Any) -> set[ClockPair]:
     mem_mhz = nvml.ask("nvmlDeviceGetMaxClockInfo", handle, names.NVML_CLOCK_MEM)
     if bounds is None or not mem_mhz:
         raise NotOfferedError(
-            "the driver lists no clocks for this GPU and names no bounds; it can be watched (actuator=observe), but "
+            "the driver lists no clocks for this GPU and names no bounds; it can be watched "
+            "(gpoeo run --observe, actuator=observe), but "
             "nobody can say what could be locked"
         )
     low_mhz, high_mhz = (int(bound) for bound in bounds)
