@@ -137,7 +137,7 @@ class GroupDevice:
         Raises:
             GpoeoError: as the first member that failed; the others have stopped by then.
         """
-        waiting = [self._pool.submit(member.observe, seconds) for member in self._members]
+        waiting = [self._pool.submit(self._observe, member, seconds) for member in self._members]
         try:
             return merged([future.result() for future in waiting], self._signals)
         except BaseException:  # a signal, too: threads that go on for a whole window would keep the clocks locked
@@ -145,6 +145,17 @@ class GroupDevice:
             for future in waiting:
                 future.exception()
             raise
+
+    def _observe(self, member: Member, seconds: float) -> Window:
+        """Observe one member; where it fails, the others need not finish their windows."""
+        try:
+            window = member.observe(seconds)
+        except BaseException:
+            self._stops.set()
+            raise
+        if window.end is not None:
+            self._stops.set()
+        return window
 
     def close(self) -> None:
         """Give the clocks of every member back; calling it twice is fine.
