@@ -5,6 +5,7 @@
     |  |- UnknownNameError LookupError  exit 2   a name that is not there; carries the nearest ones
     |  `- ConfigError                   exit 2   a setting that is wrong
     |- InstallationError   ImportError  exit 3   something that must be installed is missing or wrong
+    |  `- DriverMissingError            exit 3   no NVIDIA driver
     |- ArtefactError       ValueError   exit 4   a file that cannot be used as it is
     |  |- TraceError                    exit 4   a trace, sweep or table
     |  `- ModelError                    exit 4   a model bundle
@@ -34,6 +35,7 @@ __all__ = [
     "DeviceError",
     "DeviceFaultError",
     "DeviceLostError",
+    "DriverMissingError",
     "GpoeoError",
     "InstallationError",
     "ModelError",
@@ -93,6 +95,10 @@ class InstallationError(GpoeoError, ImportError):
     """Something that must be installed is missing or is the wrong version."""
 
     exit_code = 3
+
+
+class DriverMissingError(InstallationError):
+    """This machine has no NVIDIA driver, or none that can be reached from here."""
 
 
 class ArtefactError(GpoeoError, ValueError):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,13 +34,15 @@ class Ended:
 class LiveRun:
     """A command of `gpoeo` that sees the stand-in."""
 
-    def __init__(self, stand_in: StandIn, folder: Path, *arguments: str) -> None:
+    def __init__(
+        self, stand_in: StandIn, folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> None:
         """Start it in a folder, from which it can import modules."""
         self.stand_in = stand_in
         self.process = subprocess.Popen(
             [*GPOEO, *arguments],
             cwd=folder,
-            env={**os.environ, **stand_in.environment, "COLUMNS": "200"},
+            env={**os.environ, **stand_in.environment, "COLUMNS": "200", **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

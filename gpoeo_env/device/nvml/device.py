@@ -122,6 +122,11 @@ class NvmlDevice:
         return self._instruments.signals
 
     @property
+    def counter_source(self) -> str:
+        """Where hardware counters come from; "none" where the utilisation must do."""
+        return self._instruments.counters.label
+
+    @property
     def refused_values(self) -> Counter[str]:
         """How many readings no sensor can mean, by signal; they are missing in the windows."""
         return self._instruments.readings.plausible.refused

@@ -22,6 +22,7 @@ from gpoeo_env.errors import (
     DeviceError,
     DeviceFaultError,
     DeviceLostError,
+    DriverMissingError,
     InstallationError,
     NotOfferedError,
     PermissionMissingError,
@@ -52,7 +53,11 @@ _ADVICE: dict[str, tuple[type[DeviceError | InstallationError], str]] = {
     **dict.fromkeys(_LOST, (DeviceLostError, "the GPU needs a reset or a reboot; the kernel log (dmesg) has the Xid")),
     **dict.fromkeys(
         _NO_DRIVER,
-        (InstallationError, "no NVIDIA driver found here; install or load it, in a container pass the GPU through"),
+        (
+            DriverMissingError,
+            "no NVIDIA driver found here; install or load it, in a container pass the GPU through; or try a simulated "
+            "GPU: --device sim:rtx3080ti",
+        ),
     ),
     "NO_PERMISSION": (
         PermissionMissingError,
@@ -242,7 +247,7 @@ class Nvml:
         """Return our error for a code."""
         short = self._names.get(code, "an error that these bindings do not know")
         kind, advice = _ADVICE.get(short, (DeviceFaultError, "the driver library failed; it may help to open it anew"))
-        if self._is_open and kind is InstallationError:
+        if self._is_open and issubclass(kind, InstallationError):
             kind, advice = DeviceFaultError, "the driver was there a moment ago; see the kernel log (dmesg)"
         if short == "LIB_RM_VERSION_MISMATCH":
             found = self.versions()
