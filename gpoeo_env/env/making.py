@@ -15,7 +15,7 @@ from gpoeo_env.errors import UnknownNameError
 from gpoeo_env.objective import Objective
 from gpoeo_env.trace.sweep import SweepSet
 
-__all__ = ["make_replay", "make_simulated"]
+__all__ = ["make_live", "make_replay", "make_simulated"]
 
 
 def make_simulated(
@@ -85,6 +85,45 @@ def make_replay(
     )
     control = _control(objective, settings)
     return ClockEnv(device, control, workload=workload, excess_penalty=excess_penalty)
+
+
+def make_live(
+    gpu: str | int | None = None,
+    *,
+    actuator: str | None = None,
+    min_sm_mhz: int | None = None,
+    restore_to: str | None = None,
+    excess_penalty: float = EXCESS_PENALTY,
+    objective: str = Objective.ENERGY.value,
+    **settings: Any,
+) -> ClockEnv:
+    """Make ``gpoeo/GpuLive-v0``: GPUs of this machine, whatever runs on them; a step takes a window of real time.
+
+    The guard gives the clocks back when the environment is closed or its process ends in any way. Nothing overrules
+    an action here: ``min_sm_mhz`` bounds what an agent can do to the job. (`gpoeo run` watches the limit as well.)
+
+    Args:
+        gpu: number or UUID, several with commas, or "all"; None = the only one that CUDA_VISIBLE_DEVICES leaves.
+        actuator: who sets clocks; None = NVML. "observe" offers the pairs and refuses to lock any.
+        min_sm_mhz: pairs with a lower SM clock are not offered; None = all that the driver offers.
+        restore_to: SM clocks ``LOW,HIGH`` in MHz to restore in the end; None = the driver's default.
+        excess_penalty: weight of the cost in the reward.
+        objective: name of the objective.
+        settings: fields of `ControlSettings`. `Any`: they are of several types.
+
+    Raises:
+        DeviceError: another process controls the GPU, or its clocks cannot be set.
+        InstallationError: there is no driver, or it does not fit.
+        UnknownNameError: there is no such objective or setting.
+        UsageError: the request names no GPU.
+        ConfigError: a setting is out of range.
+    """
+    from gpoeo_env.device.nvml.opening import open_gpus  # noqa: PLC0415 - the other environments need no driver
+
+    control = _control(objective, settings)  # before a GPU is taken
+    wanted = None if gpu is None else str(gpu)
+    device = open_gpus(wanted, _given(actuator=actuator, min_sm_mhz=min_sm_mhz, restore_to=restore_to))
+    return ClockEnv(device, control, excess_penalty=excess_penalty)
 
 
 def _control(objective: str, settings: Mapping[str, Any]) -> ControlSettings:
