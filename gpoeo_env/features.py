@@ -15,7 +15,7 @@ from gpoeo_env.clocks import ClockPair, ClockTable
 from gpoeo_env.records import Measurement
 from gpoeo_env.signals import CANONICAL
 
-__all__ = ["CHANNELS", "OBSERVATION_NAMES", "observation_bounds", "observation_of"]
+__all__ = ["CHANNELS", "COUNTERS", "OBSERVATION_NAMES", "observation_bounds", "observation_of"]
 
 MOST_RATIO = 25.0
 """Bound of time and energy ratios: the lowest memory clock of a catalogued GPU is 1/23 of its highest."""
@@ -23,6 +23,7 @@ MOST_POWER = 2.0
 """Bound of power over the board limit: short windows see spikes above the limit."""
 
 COUNTERS: tuple[str, ...] = tuple(signal.name for signal in CANONICAL if signal.unit == "1")
+"""Counters that are ratios, in the order in which they are observed."""
 _UPPER_BOUNDS = {
     "time_ratio": MOST_RATIO,
     "energy_ratio": MOST_RATIO,

@@ -95,6 +95,17 @@ class ClockEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """How an episode is measured and when it ends."""
         return self._loop.settings
 
+    @property
+    def last_step(self) -> Step:
+        """The last window as policies see it.
+
+        Raises:
+            UsageError: no episode has begun.
+        """
+        if self._step is None:
+            raise UsageError("no episode has begun; call reset() first")
+        return self._step
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
