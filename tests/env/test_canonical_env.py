@@ -7,6 +7,7 @@ from gpoeo_env.env.making import make_simulated
 from gpoeo_env.errors import ClockNotSupportedError, UsageError
 
 
+@pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")  # that it is a wrapper is what is meant
 def test_gymnasium_accepts_the_canonical_view() -> None:
     env = CanonicalEnv(make_simulated("rtx3080ti", budget_s=100.0))
     check_env(env, skip_render_check=True)
