@@ -9,11 +9,14 @@ the reason; nothing else does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from gpoeo_env.bench.case import Case, Place
 from gpoeo_env.bench.plan import EpisodePlan
 from gpoeo_env.bench.sources import Source
 from gpoeo_env.config import load_toml, validated
@@ -60,6 +63,26 @@ class EpisodesBlock(BaseModel, extra="forbid", frozen=True):
         if (self.device is None) == (self.data is None):
             raise ValueError("episodes run on a device or on data; name one of the two")
         return self
+
+    def place(self, data: Mapping[str, Source]) -> Place:
+        """Return where the episodes run."""
+        if self.data is None:
+            return Place(device=self.device)
+        return Place(source=data[self.data], noise=self.noise)
+
+    def cases(self, place: Place, workloads: Sequence[str]) -> Iterator[Case]:
+        """Yield every episode: by workload, then policy, then seed."""
+        for workload, policy, seed in product(workloads, self.policy, range(self.seeds)):
+            yield Case(
+                place=place,
+                workload=workload,
+                policy=policy,
+                seed=seed,
+                objective=self.objective,
+                limit=self.limit,
+                window_s=self.window_s,
+                budget_s=self.budget_s,
+            )
 
     def plan(self) -> EpisodePlan:
         """Return what is run on every workload.
@@ -109,6 +132,20 @@ class BenchConfig(BaseModel, extra="forbid", frozen=True):
     data: dict[str, Source] = {}
     models: tuple[ModelsBlock, ...] = ()
     episodes: tuple[EpisodesBlock, ...] = ()
+
+    def with_policies(self, specs: Sequence[str]) -> BenchConfig:
+        """Return the same benchmark with more policies in every set of episodes; those that are there stay once.
+
+        Raises:
+            GpoeoError: as `EpisodesBlock.plan`.
+        """
+        blocks = tuple(
+            block.model_copy(update={"policy": tuple(dict.fromkeys((*block.policy, *specs)))})
+            for block in self.episodes
+        )
+        for block in blocks:
+            block.plan()
+        return self.model_copy(update={"episodes": blocks})
 
     def check_names(self) -> None:
         """Check that every name of data is there.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpoeo_env.bench.episodes import evaluate
+from gpoeo_env.bench.batch import evaluate
 from gpoeo_env.bench.plan import EpisodePlan
 from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.device.base import Device, lessons_of
@@ -92,4 +92,5 @@ def demonstrate(plan: DemoPlan, device: Device) -> Iterator[EpisodeResult]:
     policies = {spec: build_policy(spec, sweeps=known) for spec in plan.policies}
     loop = ControlLoop(device, plan.episodes().control_settings())
     for workload in device.info.workloads:
-        yield from evaluate(loop, policies, workload, seeds=(plan.seed,))
+        for spec, policy in policies.items():
+            yield from evaluate(loop, spec, policy, workload, seeds=(plan.seed,))

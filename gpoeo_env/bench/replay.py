@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from gpoeo_env.bench.episodes import run_episodes
+from gpoeo_env.bench.batch import batch_of
+from gpoeo_env.bench.executors import in_processes
 from gpoeo_env.bench.plan import ReplayPlan
 from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.device.replay import ReplayDevice
@@ -20,10 +21,11 @@ __all__ = ["replay"]
 
 
 def replay(plan: ReplayPlan, sweeps: SweepSet, jobs: int = 1) -> Iterator[EpisodeResult]:
-    """Run every episode of a plan on a recording; see `run_episodes`.
+    """Run every episode of a plan on a recording; see `in_processes`.
 
     Raises:
-        GpoeoError: as `run_episodes`, and whatever the plan finds wrong with the sweeps.
+        GpoeoError: as `in_processes`, whatever a policy raises, and whatever the plan finds wrong with the sweeps.
     """
     arena = partial(ReplayDevice, sweeps, noise=plan.noise)
-    yield from run_episodes(plan.episodes(), arena, plan.chosen_workloads(sweeps), jobs)
+    episodes = plan.episodes()
+    yield from in_processes(jobs)([batch_of(episodes, arena, name) for name in plan.chosen_workloads(sweeps)])

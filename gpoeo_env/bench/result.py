@@ -12,7 +12,7 @@ from gpoeo_env.objective import Objective
 from gpoeo_env.records import Ratios, TruthTable
 from gpoeo_env.runner.episode import Episode
 
-__all__ = ["EpisodeResult", "breaks_limit", "result_of"]
+__all__ = ["EpisodeResult", "excess_of", "result_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,13 @@ class EpisodeResult:
         run_saving, run_slowdown: the whole run, references, search and settling paid: what was measured, against the
             noise-free reference. A run's own totals are relative to the reference that it measured, whose noise would
             show as a saving or a loss of that size, even for a policy that does nothing.
+        excess, run_excess: by how much the held pair, and the whole run, break the limit; 0 = kept.
         search_energy_frac: share of the run's energy spent before the first hold.
+        search_joules: likewise in joules.
         windows: windows of the whole run.
         is_bound: the policy was told the truth, so that this is what could be done, not what was.
         decision_s: wall time that the policy spent deciding; not part of a result's identity.
+        decision_cpu_s: processor time of the same.
     """
 
     workload: str
@@ -59,15 +62,24 @@ class EpisodeResult:
     oracle_saving: float
     run_saving: float
     run_slowdown: float
+    excess: float
+    run_excess: float
     search_energy_frac: float
+    search_joules: float
     windows: int
     is_bound: bool
     decision_s: float = field(compare=False)
+    decision_cpu_s: float = field(compare=False)
+
+    @property
+    def run_edp_saving(self) -> float:
+        """Share of the default's energy-delay product that the whole run saved."""
+        return 1.0 - (1.0 - self.run_saving) * (1.0 + self.run_slowdown)
 
 
-def breaks_limit(ratios: Ratios, objective: Objective, limit: float) -> bool:
-    """Tell whether noise-free ratios break the limit."""
-    return float(objective.violation(ratios.time, ratios.energy, limit)) > 0.0
+def excess_of(ratios: Ratios, objective: Objective, limit: float) -> float:
+    """Return by how much noise-free ratios break the limit, a fraction; 0 where they keep it."""
+    return float(objective.violation(ratios.time, ratios.energy, limit))
 
 
 def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: bool = False) -> EpisodeResult:
@@ -90,6 +102,9 @@ def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: boo
     best = truth.of(context.objective.best(truth.time, truth.energy, context.limit))
     run = _whole_run(episode, truth)
     totals = episode.last.totals
+    excess, first_excess, run_excess = (
+        excess_of(each, context.objective, context.limit) for each in (ratios, first, run)
+    )
     return EpisodeResult(
         workload=episode.workload or "",
         policy=policy,
@@ -100,19 +115,23 @@ def result_of(episode: Episode, loop: ControlLoop, policy: str, *, is_bound: boo
         is_released=held.pair is None,
         saving=ratios.saving,
         slowdown=ratios.slowdown,
-        violates=breaks_limit(ratios, context.objective, context.limit),
+        violates=excess > 0.0,
         has_held=totals.held,
         measurements=episode.measurements,
         search_windows=episode.search_windows,
         first_saving=first.saving,
-        first_violates=breaks_limit(first, context.objective, context.limit),
+        first_violates=first_excess > 0.0,
         oracle_saving=best.saving,
         run_saving=run.saving,
         run_slowdown=run.slowdown,
+        excess=excess,
+        run_excess=run_excess,
         search_energy_frac=totals.search_joules / totals.joules,
+        search_joules=totals.search_joules,
         windows=totals.windows,
         is_bound=is_bound,
         decision_s=episode.decision_s,
+        decision_cpu_s=episode.decision_cpu_s,
     )
 
 

@@ -19,7 +19,7 @@ from gpoeo_env.trace.importers.table import import_table
 from gpoeo_env.trace.store import read_sweeps
 from gpoeo_env.trace.sweep import Sweep, SweepSet
 
-__all__ = ["CurvesSource", "FileSource", "SimulatedSource", "Source", "TableSource"]
+__all__ = ["CurvesSource", "FileSource", "SimulatedSource", "Source", "TableSource", "first_missing"]
 
 _logger = logging.getLogger(__name__)
 
@@ -34,9 +34,10 @@ class FileSource(BaseModel, extra="forbid", frozen=True):
     kind: Literal["sweep"]
     file: Path
 
-    def missing(self, folder: Path) -> Path | None:
-        """Return a file that is not there; None where all are."""
-        return _first_missing(folder, self.file)
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What it needs, relative to the folder of the data."""
+        return (self.file,)
 
     def sweeps(self, folder: Path) -> SweepSet:
         """Read it.
@@ -56,9 +57,10 @@ class CurvesSource(BaseModel, extra="forbid", frozen=True):
     gpu: str
     mem_mhz: int
 
-    def missing(self, folder: Path) -> Path | None:
-        """Return a file that is not there; None where all are."""
-        return _first_missing(folder, self.performance, self.power)
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What it needs, relative to the folder of the data."""
+        return self.performance, self.power
 
     def sweeps(self, folder: Path) -> SweepSet:
         """Import them.
@@ -90,9 +92,10 @@ class TableSource(BaseModel, extra="forbid", frozen=True):
     ignore: tuple[str, ...] = ()
     drop_incomplete: bool = False
 
-    def missing(self, folder: Path) -> Path | None:
-        """Return a file that is not there; None where all are."""
-        return _first_missing(folder, self.file)
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What it needs, relative to the folder of the data."""
+        return (self.file,)
 
     def sweeps(self, folder: Path) -> SweepSet:
         """Import it.
@@ -121,8 +124,10 @@ class SimulatedSource(BaseModel, extra="forbid", frozen=True):
     gpu: str
     suite: str
 
-    def missing(self, folder: Path) -> None:
-        """Return None: nothing can be missing."""
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Nothing: it is computed."""
+        return ()
 
     def sweeps(self, folder: Path) -> SweepSet:  # noqa: ARG002 - needs no data
         """Compute it.
@@ -135,6 +140,11 @@ class SimulatedSource(BaseModel, extra="forbid", frozen=True):
 
 
 Source = Annotated[FileSource | CurvesSource | TableSource | SimulatedSource, Field(discriminator="kind")]
+
+
+def first_missing(source: Source, folder: Path) -> Path | None:
+    """Return a file that the source needs and the folder lacks; None where all are there."""
+    return next((folder / file for file in source.files if not (folder / file).is_file()), None)
 
 
 def _up_to(most: ClockPair, sweeps: SweepSet) -> SweepSet:
@@ -151,7 +161,3 @@ def _pairs_up_to(most: ClockPair, sweep: Sweep) -> Sweep:
         joules=sweep.joules[kept],
         counters=sweep.counters[kept],
     )
-
-
-def _first_missing(folder: Path, *files: Path) -> Path | None:
-    return next((folder / file for file in files if not (folder / file).is_file()), None)

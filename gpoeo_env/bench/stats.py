@@ -28,7 +28,13 @@ class Summary:
             energy was to be minimised.
         worst_slowdown: the largest slowdown of a held pair.
         mean_run_saving, mean_run_slowdown: whole runs, search paid.
+        mean_excess: of the pairs finally held, over those that break the limit; 0 where none does.
+        run_violation_rate: share of whole runs that break the limit.
+        mean_run_excess: over those.
+        mean_run_edp_saving: share of the default's energy-delay product that whole runs save.
         mean_search_energy_frac: share of a run's energy spent before the first hold.
+        mean_search_joules: likewise in joules.
+        mean_decision_ms: processor time of the policy, milliseconds a decision.
         n: number of results.
         is_bound: the policy was told the truth.
     """
@@ -44,7 +50,13 @@ class Summary:
     worst_slowdown: float
     mean_run_saving: float
     mean_run_slowdown: float
+    mean_excess: float
+    run_violation_rate: float
+    mean_run_excess: float
+    mean_run_edp_saving: float
     mean_search_energy_frac: float
+    mean_search_joules: float
+    mean_decision_ms: float
     n: int
     is_bound: bool
 
@@ -75,7 +87,13 @@ def _summary_of(results: list[EpisodeResult]) -> Summary:
         worst_slowdown=max(result.slowdown for result in results),
         mean_run_saving=_mean(result.run_saving for result in results),
         mean_run_slowdown=_mean(result.run_slowdown for result in results),
+        mean_excess=_mean_over_zero(result.excess for result in results),
+        run_violation_rate=_mean(result.run_excess > 0 for result in results),
+        mean_run_excess=_mean_over_zero(result.run_excess for result in results),
+        mean_run_edp_saving=_mean(result.run_edp_saving for result in results),
         mean_search_energy_frac=_mean(result.search_energy_frac for result in results),
+        mean_search_joules=_mean(result.search_joules for result in results),
+        mean_decision_ms=1e3 * _mean(result.decision_cpu_s / max(1, result.windows - 1) for result in results),
         n=len(results),
         is_bound=any(result.is_bound for result in results),
     )
@@ -83,3 +101,9 @@ def _summary_of(results: list[EpisodeResult]) -> Summary:
 
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(np.fromiter(values, dtype=np.float64)))
+
+
+def _mean_over_zero(values: Iterable[float]) -> float:
+    """Return the mean of the values above 0; 0 where there are none."""
+    above = [value for value in values if value > 0]
+    return _mean(above) if above else 0.0

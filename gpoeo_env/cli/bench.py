@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gpoeo_env.bench.config import load_bench
-from gpoeo_env.bench.episodes import available_cores
+from gpoeo_env.bench.executors import available_cores, in_processes
 from gpoeo_env.bench.model_errors import WorkloadErrors, mean_errors
 from gpoeo_env.bench.running import EpisodesOutcome, ModelsOutcome, Outcome, Skipped, Watch, run_bench
 from gpoeo_env.bench.stats import summarise
+from gpoeo_env.bench.store import Store
 from gpoeo_env.cli.options import INTERRUPTED, JsonOption
 from gpoeo_env.cli.output import print_json, stderr, stdout
 from gpoeo_env.cli.tables import aim, new_table, percent, summary_table
@@ -34,20 +35,37 @@ def bench(
         int | None,
         typer.Option(metavar="N", help="Worker processes; results do not depend on it.  [default: one a core]"),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder that keeps every result; the same command goes on there."
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", metavar="SPEC", help="One more policy for every set of episodes, also MODULE:CLASS; repeatable."
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run a benchmark: tests of models, and policies on devices and recordings.
 
+    With -o every episode is kept as soon as it is done. The same command goes on after an interruption, and runs only
+    what is new: other settings, other policies, other code. `gpoeo validate` runs results again and compares.
+
     A block whose data are not there is skipped, and said to be. Simulated figures are called simulated. Ctrl-C prints
     the blocks that are done and exits with 130.
     """
-    plan = load_bench(config)
+    plan = load_bench(config).with_policies(policy or [])
     outcomes, is_complete = [], True
     if not json:
         stdout().print(plan.title, markup=False, highlight=False, style="bold")
     try:
-        with _watched() as watch:
-            for outcome in run_bench(plan, data, available_cores() if jobs is None else jobs, watch):
+        with _watched() as watch, nullcontext() if output is None else Store(output) as store:
+            for outcome in run_bench(
+                plan, data, in_processes(available_cores() if jobs is None else jobs), watch, store
+            ):
                 outcomes.append(outcome)
                 if not json:
                     _print(outcome)

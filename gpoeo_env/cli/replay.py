@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpoeo_env.bench.episodes import available_cores
+from gpoeo_env.bench.executors import available_cores
 from gpoeo_env.bench.plan import Fit, ReplayPlan
 from gpoeo_env.bench.replay import replay as replay_plan
 from gpoeo_env.bench.result import EpisodeResult

@@ -123,7 +123,7 @@ def _watch(loop: ControlLoop, policy: Policy, run: _Run) -> tuple[Episode, bool]
     try:
         return run_episode(loop, policy, seed=seed, workload=run.workload, observers=observers), True
     except KeyboardInterrupt:
-        return Episode(run.workload, seed, tuple(kept.steps), math.nan), False
+        return Episode(run.workload, seed, tuple(kept.steps), math.nan, math.nan), False
 
 
 def _document(run: _Run, episode: Episode, result: EpisodeResult | None) -> dict[str, Any]:

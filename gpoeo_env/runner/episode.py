@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gpoeo_env.env.control import ControlLoop
 from gpoeo_env.policy import Policy, PolicyContext, Purpose, Step, UsesTruth
 
-__all__ = ["Episode", "Observer", "run_episode", "windows"]
+__all__ = ["Episode", "Observer", "Thought", "run_episode", "windows"]
 
 
 class Observer(Protocol):
@@ -27,6 +28,18 @@ class Observer(Protocol):
         """Hear that the episode is over, also when it was interrupted."""
 
 
+class Thought(NamedTuple):
+    """What one decision cost.
+
+    Attributes:
+        wall_s: wall time in seconds.
+        cpu_s: processor time in seconds, of all threads.
+    """
+
+    wall_s: float
+    cpu_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Episode:
     """What one run of a policy left behind.
@@ -36,12 +49,14 @@ class Episode:
         seed: the seed it ran under.
         steps: every window, the reference first.
         decision_s: wall time that the policy spent deciding.
+        decision_cpu_s: processor time of the same.
     """
 
     workload: str | None
     seed: int
     steps: tuple[Step, ...]
     decision_s: float
+    decision_cpu_s: float
 
     @property
     def last(self) -> Step:
@@ -77,17 +92,18 @@ def run_episode(
     Raises:
         DeviceError: the policy uses the truth and the device has none.
     """
-    steps, decisions_s = zip(*windows(loop, policy, seed=seed, workload=workload, observers=observers), strict=True)
-    return Episode(workload, seed, steps, sum(decisions_s))
+    steps, thoughts = zip(*windows(loop, policy, seed=seed, workload=workload, observers=observers), strict=True)
+    wall_s, cpu_s = (math.fsum(spent) for spent in zip(*thoughts, strict=True))
+    return Episode(workload, seed, steps, wall_s, cpu_s)
 
 
 def windows(
     loop: ControlLoop, policy: Policy, *, seed: int, workload: str | None = None, observers: Sequence[Observer] = ()
-) -> Iterator[tuple[Step, float]]:
+) -> Iterator[tuple[Step, Thought]]:
     """Run one episode window by window, for runs that are too long to be kept.
 
     Yields:
-        A Step that the observers have heard of, and the seconds that the policy took to decide it.
+        A Step that the observers have heard of, and what it cost to decide it.
 
     Raises:
         DeviceError: the policy uses the truth and the device has none.
@@ -101,12 +117,12 @@ def windows(
             watching.callback(observer.end)
             observer.begin(loop.context, workload)
             observer.step(step)
-        yield step, 0.0
+        yield step, Thought(0.0, 0.0)
         while not step.is_last:
-            started_s = time.perf_counter()
+            wall_s, cpu_s = time.perf_counter(), time.process_time()
             decision = policy.act(step)
-            decision_s = time.perf_counter() - started_s
+            thought = Thought(time.perf_counter() - wall_s, time.process_time() - cpu_s)
             step = loop.step(decision)
             for observer in observers:
                 observer.step(step)
-            yield step, decision_s
+            yield step, thought

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpoeo_env.bench.result import EpisodeResult, breaks_limit, result_of
+from gpoeo_env.bench.result import EpisodeResult, excess_of, result_of
 from gpoeo_env.device.replay import ReplayDevice
 from gpoeo_env.env.control import ControlLoop, ControlSettings
 from gpoeo_env.objective import Objective
@@ -88,7 +88,7 @@ def test_noise_moves_the_score_of_a_whole_run_far_less_than_what_the_episode_cou
 def test_a_pair_at_the_limit_does_not_break_it() -> None:
     at_the_limit = Ratios(time=1.0 + 0.05, energy=0.9)
 
-    assert not breaks_limit(at_the_limit, Objective.ENERGY, 0.05)
-    assert breaks_limit(Ratios(time=1.0501, energy=0.9), Objective.ENERGY, 0.05)
-    assert breaks_limit(Ratios(time=1.0, energy=0.96), Objective.PERFORMANCE, 0.05)
-    assert not breaks_limit(Ratios(time=9.0, energy=9.0), Objective.EDP, 0.05)
+    assert excess_of(at_the_limit, Objective.ENERGY, 0.05) == 0.0
+    assert excess_of(Ratios(time=1.0501, energy=0.9), Objective.ENERGY, 0.05) == pytest.approx(0.0001)
+    assert excess_of(Ratios(time=1.0, energy=0.96), Objective.PERFORMANCE, 0.05) == pytest.approx(0.01)
+    assert excess_of(Ratios(time=9.0, energy=9.0), Objective.EDP, 0.05) == 0.0

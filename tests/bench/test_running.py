@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpoeo_env.bench.config import BenchConfig, EpisodesBlock, ModelsBlock
+from gpoeo_env.bench.executors import in_processes
 from gpoeo_env.bench.running import EpisodesOutcome, ModelsOutcome, Skipped, run_bench
 from gpoeo_env.bench.sources import FileSource, SimulatedSource, Source, TableSource
 from gpoeo_env.trace.store import write_sweeps
@@ -68,7 +69,7 @@ def test_steps_of_a_block_are_watched(folder: Path) -> None:
 
 def test_results_do_not_depend_on_the_number_of_processes(folder: Path) -> None:
     config = BenchConfig(title="t", data={"small": small()}, episodes=(BLOCK,))
-    assert list(run_bench(config, folder, jobs=1)) == list(run_bench(config, folder, jobs=2))
+    assert list(run_bench(config, folder, in_processes(1))) == list(run_bench(config, folder, in_processes(2)))
 
 
 def test_models_are_held_against_families_that_they_have_not_seen(tmp_path: Path) -> None:

@@ -29,10 +29,14 @@ RESULT = EpisodeResult(
     oracle_saving=0.3,
     run_saving=0.15,
     run_slowdown=0.05,
+    excess=0.0,
+    run_excess=0.0,
     search_energy_frac=0.1,
+    search_joules=1000.0,
     windows=40,
     is_bound=False,
     decision_s=0.1,
+    decision_cpu_s=0.1,
 )
 
 
@@ -83,4 +87,4 @@ def test_no_results_have_no_summary() -> None:
 
 
 def test_time_spent_deciding_is_no_part_of_a_results_identity() -> None:
-    assert replace(RESULT, decision_s=9.0) == RESULT
+    assert replace(RESULT, decision_s=9.0, decision_cpu_s=9.0) == RESULT

@@ -1,9 +1,7 @@
-"""Many episodes on virtual devices, shared among processes, each scored against the truth.
+"""Many batches of episodes, shared among processes.
 
-    arena = partial(open_device, "sim:rtx3080ti,suite=paper")
-    results = list(run_episodes(plan, arena, workloads, jobs=2))
-
-Worker processes share the work by workload, because models may be fitted once for each.
+arena = partial(open_device, "sim:rtx3080ti,suite=paper")
+results = list(in_processes(jobs=2)([batch_of(plan, arena, workload) for workload in workloads]))
 """
 
 from __future__ import annotations
@@ -11,65 +9,47 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 
-from gpoeo_env.bench.plan import EpisodePlan
-from gpoeo_env.bench.result import EpisodeResult, result_of
-from gpoeo_env.device.base import Device, lessons_of
-from gpoeo_env.env.control import ControlLoop
+from gpoeo_env.bench.batch import Batch
+from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.errors import ConfigError, GpoeoError
-from gpoeo_env.policy import Policy, UsesTruth, build_policy
-from gpoeo_env.runner.episode import run_episode
 
-__all__ = ["Arena", "available_cores", "evaluate", "run_episodes"]
+__all__ = ["Executor", "available_cores", "in_processes"]
 
-Arena = Callable[[], Device]
-"""Opens the device that episodes run on, in whichever process; can be pickled."""
+Executor = Callable[[Sequence[Batch]], Iterator[EpisodeResult]]
+"""Runs batches, somewhere, and yields every result. It raises what a policy or the device raises, and GpoeoError where
+a worker died."""
 
 
-def run_episodes(plan: EpisodePlan, arena: Arena, workloads: Sequence[str], jobs: int = 1) -> Iterator[EpisodeResult]:
-    """Run every episode of a plan and yield its results, by workload, then policy, then seed.
+def in_processes(jobs: int) -> Executor:
+    """Return an executor that shares batches among worker processes, each taking one at a time.
 
-    The results do not depend on ``jobs``. A caller that stops early (Ctrl-C, or closing the iterator) keeps what it
-    has; worker processes end after the episode they are in.
+    Results come in the order of the batches, and do not depend on ``jobs``. A caller that stops early (Ctrl-C, or
+    closing the iterator) keeps what it has; worker processes end after the episode they are in.
 
     Args:
-        plan: what to run.
-        arena: where.
-        workloads: which of the device's.
-        jobs: worker processes, each taking one workload at a time; 1 = run in this process.
+        jobs: worker processes; 1 = run in this process.
 
     Raises:
         ConfigError: ``jobs`` is less than 1.
-        GpoeoError: whatever a policy or the device raises; or a worker process died.
     """
     if jobs < 1:
         raise ConfigError(f"running episodes needs at least one job; got {jobs}")
-    if min(jobs, len(workloads)) > 1:
-        yield from _run_in_workers(plan, arena, workloads, min(jobs, len(workloads)))
-    else:
-        for workload in workloads:
-            yield from _run_workload(plan, arena, workload)
 
+    def run(batches: Sequence[Batch]) -> Iterator[EpisodeResult]:
+        if min(jobs, len(batches)) > 1:
+            yield from _run_in_workers(batches, min(jobs, len(batches)))
+        else:
+            for batch in batches:
+                yield from batch.run()
 
-def evaluate(
-    loop: ControlLoop, policies: Mapping[str, Policy], workload: str, seeds: Sequence[int]
-) -> Iterator[EpisodeResult]:
-    """Run every policy on one workload of a virtual device under every seed.
-
-    Raises:
-        UnknownNameError: the device has no such workload.
-        DeviceError: the device is not a virtual one.
-    """
-    for label, policy in policies.items():
-        for seed in seeds:
-            episode = run_episode(loop, policy, seed=seed, workload=workload)
-            yield result_of(episode, loop, label, is_bound=isinstance(policy, UsesTruth))
+    return run
 
 
 def available_cores() -> int:
@@ -77,21 +57,13 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run_workload(plan: EpisodePlan, arena: Arena, workload: str) -> Iterator[EpisodeResult]:
-    """Run one workload; policies are built once, so that models are fitted once and not once a seed."""
-    with ControlLoop(arena(), plan.control_settings()) as loop:
-        known = lessons_of(loop.device, workload) if plan.teaches else None
-        policies = {spec: build_policy(spec, sweeps=known) for spec in plan.policies}
-        yield from evaluate(loop, policies, workload, plan.seeds)
-
-
-def _run_in_workers(plan: EpisodePlan, arena: Arena, workloads: Sequence[str], jobs: int) -> Iterator[EpisodeResult]:
+def _run_in_workers(batches: Sequence[Batch], jobs: int) -> Iterator[EpisodeResult]:
     context = get_context("spawn")  # a fork would copy the threads and locks of model libraries
     stop = context.Event()
     workers = ProcessPoolExecutor(jobs, context, _enter_worker, (stop,))
     try:
         with _interrupts_held_back():
-            futures = [workers.submit(_work, plan, arena, workload) for workload in workloads]
+            futures = [workers.submit(_work, batch) for batch in batches]
         yield from _rows_of_all(futures, stop)
     finally:
         with _interrupts_ignored():  # a second Ctrl-C must not tear the pool apart while it ends
@@ -158,12 +130,12 @@ def _enter_worker(stop: Event) -> None:
     _stop = stop
 
 
-def _work(plan: EpisodePlan, arena: Arena, workload: str) -> list[EpisodeResult]:
-    """Run one workload in a worker process; what was done before a stop is returned."""
+def _work(batch: Batch) -> list[EpisodeResult]:
+    """Run one batch in a worker process; what was done before a stop is returned."""
     assert _stop is not None, "the pool's initializer sets it"
     done: list[EpisodeResult] = []
     if not _stop.is_set():  # a task that was already handed to this process when the stop came
-        for result in _run_workload(plan, arena, workload):
+        for result in batch.run():
             done.append(result)
             if _stop.is_set():
                 break
