@@ -84,7 +84,7 @@ class Row:
                 for name, value in document["result"].items()
             }
             case = Case.model_validate(document["case"])
-            return cls(document["key"], case, document["code"], _RESULT.validate_python(result, strict=True))
+            return cls(document["key"], case, document["code"], _RESULT.validate_json(json.dumps(result), strict=True))
         except (KeyError, TypeError, AttributeError, ValidationError) as error:
             raise ValueError(f"no row of this version: {error}") from error
 
