@@ -23,6 +23,7 @@ __all__ = [
     "Interval",
     "interquartile_mean",
     "interval",
+    "mean",
     "paired_interval",
     "performance_profile",
     "probability_of_improvement",

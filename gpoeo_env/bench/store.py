@@ -30,7 +30,7 @@ from gpoeo_env.errors import ArtefactError
 from gpoeo_env.runner.jsonl import plain
 from gpoeo_env.version import __version__
 
-__all__ = ["Block", "Manifest", "Row", "Store", "key_of", "load_manifest"]
+__all__ = ["Block", "Manifest", "Row", "Store", "key_of", "load_manifest", "read_rows"]
 
 SCHEMA_VERSION = 1
 MANIFEST, ROWS = "manifest.json", "rows.jsonl"
