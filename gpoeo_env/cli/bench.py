@@ -12,15 +12,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from gpoeo_env.bench.aggregates import Interval, interquartile_mean, interval, scores_of
 from gpoeo_env.bench.config import load_bench
 from gpoeo_env.bench.executors import available_cores, in_processes
 from gpoeo_env.bench.model_errors import WorkloadErrors, mean_errors
+from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.bench.running import EpisodesOutcome, ModelsOutcome, Outcome, Skipped, Watch, run_bench
 from gpoeo_env.bench.stats import summarise
 from gpoeo_env.bench.store import Store
 from gpoeo_env.cli.options import INTERRUPTED, JsonOption
 from gpoeo_env.cli.output import print_json, stderr, stdout
-from gpoeo_env.cli.tables import aim, new_table, percent, summary_table
+from gpoeo_env.cli.tables import aim, new_table, percent, ranking_table, summary_table
 
 __all__ = ["bench"]
 
@@ -108,7 +110,17 @@ def _document(outcome: Outcome) -> dict[str, object]:
         "gpu_name": outcome.gpu_name,
         "beside": outcome.block.beside,
         "summary": summarise(outcome.results),
+        "intervals": _intervals(outcome.results),
         "results": outcome.results,
+    }
+
+
+def _intervals(results: list[EpisodeResult]) -> dict[str, dict[str, Interval]]:
+    """Return what whole runs save by policy: mean and interquartile mean with their 95 % intervals."""
+    saved = scores_of(results, lambda result: result.run_saving)
+    return {
+        policy: {"mean": interval(scores), "interquartile_mean": interval(scores, interquartile_mean)}
+        for policy, scores in saved.items()
     }
 
 
@@ -126,6 +138,7 @@ def _print(outcome: Outcome) -> None:
     block = outcome.block
     console.print(f"  {aim(block.objective, block.limit)}; seeds: {block.seeds}", markup=False, highlight=False)
     console.print(summary_table(summarise(outcome.results)))
+    console.print(ranking_table(outcome.results))
     for line in _readings(outcome):
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 

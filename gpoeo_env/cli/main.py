@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gpoeo_env.cli import bench, demo, doctor, fit, plugins, profile, replay, report, restore, run, sim, trace
+from gpoeo_env.cli import bench, demo, doctor, fit, plugins, profile, replay, report, restore, run, sim, trace, validate
 from gpoeo_env.errors import GpoeoError
 from gpoeo_env.version import __version__
 
@@ -28,6 +28,7 @@ app.command()(profile.profile)
 app.command()(fit.fit)
 app.command()(bench.bench)
 app.command()(report.report)
+app.command()(validate.validate)
 app.command()(doctor.doctor)
 app.command()(restore.restore)
 app.command()(plugins.plugins)

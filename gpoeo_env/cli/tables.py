@@ -10,11 +10,22 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from gpoeo_env.bench.aggregates import interquartile_mean, interval, probability_of_improvement, scores_of
 from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.bench.stats import Summary, summarise
 from gpoeo_env.objective import Objective
 
-__all__ = ["aim", "count", "demo_table", "held_pair", "new_table", "percent", "summary_table", "workload_table"]
+__all__ = [
+    "aim",
+    "count",
+    "demo_table",
+    "held_pair",
+    "new_table",
+    "percent",
+    "ranking_table",
+    "summary_table",
+    "workload_table",
+]
 
 
 def percent(fraction: float, digits: int = 1) -> str:
@@ -91,6 +102,39 @@ def summary_table(summary: Mapping[str, Summary]) -> Table:
             percent(row.mean_run_saving),
             percent(row.mean_run_slowdown),
         )
+    return table
+
+
+def ranking_table(results: Sequence[EpisodeResult], rival: str = "gpoeo") -> Table:
+    """Return whole runs, search paid, one row for each policy, the one that saves most first.
+
+    Args:
+        results: of policies that have met the same workloads under the same seeds.
+        rival: the policy that every other one is compared with; no such column where it did not run.
+    """
+    saved = scores_of(results, lambda result: result.run_saving)
+    summaries = summarise(results)
+    figures = ["saved", "mid-half\n95 %", "slower", "over\nlimit", "by", "EDP\nsaved", "search\nkJ", "decision\nms"]
+    compared = rival in saved and len(saved) > 1
+    table = new_table(
+        "Whole runs, search paid", ["policy"], [*figures, *([f"better than\n{rival}"] if compared else [])]
+    )
+    for policy in sorted(saved, key=lambda name: -summaries[name].mean_run_saving):
+        row, middle = summaries[policy], interval(saved[policy], interquartile_mean)
+        cells = [
+            percent(row.mean_run_saving),
+            f"{100 * middle.low:.1f}..{100 * middle.high:.1f}",
+            percent(row.mean_run_slowdown),
+            percent(row.run_violation_rate, 0),
+            percent(row.mean_run_excess),
+            percent(row.mean_run_edp_saving),
+            f"{row.mean_search_joules / 1e3:.1f}",
+            f"{row.mean_decision_ms:.2f}",
+        ]
+        if compared:
+            chance = None if policy == rival else probability_of_improvement(saved[policy], saved[rival])
+            cells.append("" if chance is None else f"{chance.value:.2f} [{chance.low:.2f}, {chance.high:.2f}]")
+        table.add_row(_label(policy, is_bound=row.is_bound), *cells)
     return table
 
 
