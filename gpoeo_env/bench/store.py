@@ -149,12 +149,14 @@ class Store:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if (folder / ROWS).exists():
-                _cut_torn_end(folder / ROWS)
-            self._file: TextIO = (folder / ROWS).open("a", encoding="utf-8")
+            file = folder / ROWS
+            if file.exists():
+                _cut_torn_end(file)
+            file.touch()
+            self._rows = read_rows(folder)
+            self._file: TextIO = file.open("a", encoding="utf-8")
         except OSError as error:
             raise ArtefactError(f"cannot keep results in {folder}: {error.strerror}; name a writable folder") from error
-        self._rows = read_rows(folder)
 
     def __enter__(self) -> Self:
         """Return the store."""

@@ -8,7 +8,22 @@ from typing import Annotated
 
 import typer
 
-from gpoeo_env.cli import bench, demo, doctor, fit, plugins, profile, replay, report, restore, run, sim, trace, validate
+from gpoeo_env.cli import (
+    bench,
+    demo,
+    doctor,
+    fit,
+    plugins,
+    profile,
+    record,
+    replay,
+    report,
+    restore,
+    run,
+    sim,
+    trace,
+    validate,
+)
 from gpoeo_env.errors import GpoeoError
 from gpoeo_env.version import __version__
 
@@ -23,6 +38,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command(context_settings={"allow_interspersed_args": False})(run.run)  # a program keeps its own options
+app.command(context_settings={"allow_interspersed_args": False})(record.record)
 app.command()(replay.replay)
 app.command()(profile.profile)
 app.command()(fit.fit)

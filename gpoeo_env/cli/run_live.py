@@ -24,11 +24,11 @@ from gpoeo_env.device.opening import open_device
 from gpoeo_env.env.control import ControlLoop
 from gpoeo_env.errors import GpoeoError, UsageError
 from gpoeo_env.policy import Policy, build_policy
-from gpoeo_env.runner.command import Command
-from gpoeo_env.runner.ending import Ended, ended_by_signals, is_from_terminal
+from gpoeo_env.runner.ending import Ended, ended_by_signals
 from gpoeo_env.runner.episode import Observer
 from gpoeo_env.runner.live import Outcome, control
 from gpoeo_env.runner.metrics import MetricsServer
+from gpoeo_env.runner.program import Program
 from gpoeo_env.runner.safety import safe
 
 __all__ = ["LiveAsked", "run_live"]
@@ -56,25 +56,6 @@ class LiveAsked:
         return {**actuator, **{name: value for name, value in given.items() if value is not None}}
 
 
-class _Program:
-    """The training program, if there is one."""
-
-    def __init__(self, argv: tuple[str, ...]) -> None:
-        self._argv = argv
-        self.running: Command | None = None
-
-    def start(self) -> None:
-        if self._argv:
-            self.running = Command.start(self._argv)
-
-    def pass_on(self, number: int) -> None:
-        if self.running is not None and not is_from_terminal(number):  # else the terminal has sent it there, too
-            self.running.send(number)
-
-    def has_ended(self) -> bool:
-        return self.running is not None and self.running.poll() is not None
-
-
 def run_live(asked: Asked, live: LiveAsked) -> None:
     """Control a live GPU until its program, the time or a signal ends it.
 
@@ -83,14 +64,14 @@ def run_live(asked: Asked, live: LiveAsked) -> None:
         GpoeoError: before anything was started.
     """
     _check(asked, live)
-    program = _Program(live.command)
+    program = Program(live.command)
     with ended_by_signals(program.pass_on):
         try:
             outcome = _controlled(asked, live, program)
         except Ended as end:
             outcome = Outcome(signal=end.number)
         _say_error(outcome, program)
-        code = _code(outcome, program)
+        code = program.exit_code(outcome.exit_code)
     raise typer.Exit(code)
 
 
@@ -103,7 +84,7 @@ def _check(asked: Asked, live: LiveAsked) -> None:
         raise UsageError(f"--duration is a positive number of seconds; got {live.duration_s:g}")
 
 
-def _controlled(asked: Asked, live: LiveAsked, program: _Program) -> Outcome:
+def _controlled(asked: Asked, live: LiveAsked, program: Program) -> Outcome:
     """Open, start, control, and say what came of it. What can be refused is refused before the program starts."""
     run = _Run(asked, live)
     with ControlLoop(_open(live), asked.settings(math.inf)) as loop:
@@ -134,27 +115,16 @@ def _policy(spec: str, live: LiveAsked) -> Policy:
     return policy if live.observe else safe(policy, dry_run=live.dry_run)
 
 
-def _is_over(duration_s: float | None, program: _Program) -> Callable[[], bool]:
+def _is_over(duration_s: float | None, program: Program) -> Callable[[], bool]:
     end_s = math.inf if duration_s is None else time.monotonic() + duration_s
     return lambda: program.has_ended() or time.monotonic() >= end_s
 
 
-def _say_error(outcome: Outcome, program: _Program) -> None:
+def _say_error(outcome: Outcome, program: Program) -> None:
     if outcome.error is None:
         return
     then = "" if program.running is None else f"; {program.running.name} goes on, and nobody controls its clocks"
     sys.stderr.write(f"gpoeo: {' '.join(str(outcome.error).split())}{then}\n")
-
-
-def _code(outcome: Outcome, program: _Program) -> int:
-    """Return the exit code: that of the program, for which it waits, where there is one."""
-    if program.running is None:
-        return outcome.exit_code
-    while True:
-        try:
-            return program.running.wait()
-        except Ended:  # passed on already; the program decides when it ends
-            continue
 
 
 class _Run:

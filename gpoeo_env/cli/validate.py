@@ -68,7 +68,9 @@ def _lines(verdicts: list[Verdict], missing: list[str]) -> list[str]:
             for complaint in verdict.complaints
         ]
     if missing:
-        lines.append(f"MISSING {count(len(missing), 'result')} of the benchmark; the same `gpoeo bench` command runs them")
+        lines.append(
+            f"MISSING {count(len(missing), 'result')} of the benchmark; the same `gpoeo bench` command runs them"
+        )
     same = sum(not verdict.complaints for verdict in verdicts)
     stale = sum(verdict.is_stale for verdict in verdicts)
     return [

@@ -60,7 +60,7 @@ class FileKind:
 
 
 SWEEP = FileKind("sweep file", b"gpoeo_sweep", "gpoeo-sweep", 1, "`gpoeo trace import`")
-RECORDING = FileKind("recording", b"gpoeo_recording", "gpoeo-recording", 1, "`gpoeo trace import log`")
+RECORDING = FileKind("recording", b"gpoeo_recording", "gpoeo-recording", 1, "`gpoeo record`, `gpoeo trace import log`")
 RECORDING_SET = FileKind(
     "recording set", b"gpoeo_recording_set", "gpoeo-recording-set", 1, "`gpoeo trace import dcgmi`"
 )
@@ -99,6 +99,8 @@ def write(path: Path, kind: FileKind, columns: Mapping[str, pa.Array], metadata:
         text = json.dumps(metadata.model_dump(mode="json"), ensure_ascii=False).encode()
         table = pa.table(dict(columns)).replace_schema_metadata({kind.key: text})
         pq.write_table(table, part, write_page_checksum=True)
+        with part.open("rb") as written:
+            os.fsync(written.fileno())  # else a crash of the machine could leave the name without the content
         part.replace(path)
     except (UnicodeEncodeError, pa.ArrowException) as error:
         raise TraceError(f"cannot write {path}: a name is not Unicode text: {error}") from error

@@ -21,12 +21,14 @@ from gpoeo_env.trace.parquet import RECORDING, Columns, metadata_of, read_table,
 from gpoeo_env.trace.recording import Recording
 from gpoeo_env.trace.sweep import Provenance
 
-__all__ = ["read_recording_file", "write_recording"]
+__all__ = ["RecordingMetadata", "read_recording_file", "write_recording"]
 
 TIME = "t_s"
 
 
-class _Metadata(BaseModel, strict=True, frozen=True):
+class RecordingMetadata(BaseModel, strict=True, frozen=True):
+    """What the samples of a recording cannot say themselves."""
+
     format: str = RECORDING.format
     schema_version: int = RECORDING.version
     name: str
@@ -52,7 +54,7 @@ def write_recording(path: Path, recording: Recording, *, overwrite: bool = False
         raise TraceError(f"signal {TIME!r} has the name of the time column of a recording; rename it or leave it out")
     columns = {TIME: pa.array(recording.t_s, pa.float64())}
     columns |= {name: pa.array(recording.values[:, index], pa.float64()) for index, name in enumerate(recording.names)}
-    metadata = _Metadata(
+    metadata = RecordingMetadata(
         name=recording.name,
         gpu_name=recording.gpu_name,
         signals=recording.signals,
@@ -69,7 +71,7 @@ def read_recording_file(path: Path) -> Recording:
             recording cannot have; the message names the file and what to do.
     """
     table = read_table(path, RECORDING)
-    metadata = metadata_of(table, path, RECORDING, _Metadata)
+    metadata = metadata_of(table, path, RECORDING, RecordingMetadata)
     columns = Columns(table, path)
     values = [columns.floats(signal.name) for signal in metadata.signals]
     try:

@@ -55,7 +55,12 @@ def test_pairing_takes_out_what_both_share() -> None:
 
 
 def test_a_profile_counts_the_runs_above_each_threshold() -> None:
-    assert performance_profile(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.0, 0.2, 0.35, 1.0]).tolist() == [1.0, 0.5, 0.25, 0]
+    assert performance_profile(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.0, 0.2, 0.35, 1.0]).tolist() == [
+        1.0,
+        0.5,
+        0.25,
+        0,
+    ]
 
 
 def test_scores_are_gathered_by_policy_workload_and_seed() -> None:

@@ -53,7 +53,10 @@ def test_a_policys_rows_go_stale_with_what_it_imports(package: Path, tmp_path: P
 
 
 def test_the_simulator_takes_part_and_the_command_line_does_not() -> None:
-    files = {file.as_posix().rpartition("gpoeo_env/")[2] for file in fingerprint._code((fingerprint.CORE, "gpoeo_env.device.analytic"))}
+    files = {
+        file.as_posix().rpartition("gpoeo_env/")[2]
+        for file in fingerprint._code((fingerprint.CORE, "gpoeo_env.device.analytic"))
+    }
     assert "env/control.py" in files
     assert any(name.startswith("sim/physics/") for name in files)
     assert not any(name.startswith(("cli/", "testing/")) for name in files)

@@ -10,6 +10,7 @@ import pytest
 from gpoeo_env.bench.stats import summarise
 from tests.bench.results import RESULT
 
+
 def test_a_summary_holds_means_and_the_worst() -> None:
     other = replace(RESULT, workload="b", saving=0.1, slowdown=0.08, violates=True, measurements=8, oracle_saving=0.1)
 

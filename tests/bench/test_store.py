@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpoeo_env.bench import case, fingerprint
 from gpoeo_env.bench.batch import Batch
 from gpoeo_env.bench.config import BenchConfig, EpisodesBlock
 from gpoeo_env.bench.executors import in_processes
@@ -21,9 +23,7 @@ from gpoeo_env.trace.store import write_sweeps
 from gpoeo_env.trace.sweep import SweepSet
 
 BLOCK = EpisodesBlock(name="replayed", data="small", policy=("default", "oracle"), seeds=2)
-CONFIG = BenchConfig(
-    title="t", data={"small": FileSource(kind="sweep", file=Path("small.parquet"))}, episodes=(BLOCK,)
-)
+CONFIG = BenchConfig(title="t", data={"small": FileSource(kind="sweep", file=Path("small.parquet"))}, episodes=(BLOCK,))
 
 
 @pytest.fixture
@@ -62,11 +62,10 @@ def test_only_what_is_new_runs(data: Path) -> None:
 
 def test_other_data_make_rows_stale(data: Path, sweeps: SweepSet) -> None:
     run(data)
-    write_sweeps(data / "small.parquet", SweepSet(sweeps.sweeps[:2], sweeps.provenance))
+    write_sweeps(data / "small.parquet", replace(sweeps, sweeps=sweeps.sweeps[:2]), overwrite=True)
     code = {row.code for row in read_rows(data / "results").values()}
-    from gpoeo_env.bench import fingerprint  # noqa: PLC0415 - its cache is what a new process would not have
-
-    fingerprint._digest.cache_clear()
+    for cached in (fingerprint._digest, case._sweeps):  # a new process starts without them
+        cached.cache_clear()
     assert run(data).n_new == 8
     assert code < {row.code for row in read_rows(data / "results").values()}
 

@@ -72,3 +72,41 @@ def test_models_are_shown_by_family_with_the_worst(tmp_path: Path) -> None:
     assert "SIMULATED, no GPU was measured" in result.stdout
     assert "demo bert-base" in result.stdout
     assert "worst:" in result.stdout
+
+
+def test_results_are_kept_gone_on_with_and_validated(config: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    arguments = (config, "--data", config.parent, "--jobs", "1", "-o", results)
+    first = call(*arguments)
+    again = call(*arguments, "--policy", "default")
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert "better than" not in first.stdout
+    rows = (results / "rows.jsonl").read_text().splitlines()
+    assert {json.loads(row)["case"]["policy"] for row in rows} == {"fixed:sm_mhz=1200", "oracle", "default"}
+    validated = CliRunner().invoke(app, ["validate", str(results), "--sample", "5"])
+    assert validated.exit_code == 0
+    assert "5 of 5 results came out as written" in validated.stdout
+
+
+def test_validation_names_what_does_not_come_out_as_written(config: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    call(config, "--data", config.parent, "--jobs", "1", "-o", results)
+    lines = [json.loads(line) for line in (results / "rows.jsonl").read_text().splitlines()]
+    lines[0]["result"]["saving"] = 0.99
+    (results / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    validated = CliRunner().invoke(app, ["validate", str(results), "--json"])
+    assert validated.exit_code == 1
+    document = json.loads(validated.stdout)
+    assert document["n_wrong"] == 1
+    assert "saving was 0.99" in str(document["rows"])
+
+
+def test_the_smoke_benchmark_runs(tmp_path: Path) -> None:
+    file = Path(__file__).parents[2] / "configs" / "bench" / "smoke.toml"
+    result = call(file, "-o", tmp_path / "smoke", "--json")
+    assert result.exit_code == 0, result.output
+    (block,) = json.loads(result.stdout)["blocks"]
+    summary = block["summary"]
+    assert block["is_simulated"]
+    assert summary["default"]["mean_run_saving"] == pytest.approx(0.0, abs=0.005)
+    assert 0.0 < summary["gpoeo"]["mean_run_saving"] < summary["oracle"]["mean_run_saving"]

@@ -29,7 +29,7 @@ from gpoeo_env.device.nvml.gpu import GpuFacts
 from gpoeo_env.device.nvml.library import Nvml
 from gpoeo_env.device.nvml.reasons import OVERHEATED, reasons_in
 from gpoeo_env.device.nvml.request import Request
-from gpoeo_env.device.nvml.sampling import Instruments, Rescue, Rows
+from gpoeo_env.device.nvml.sampling import Instruments, Rescue, Row, Rows
 from gpoeo_env.device.nvml.settling import Arrival
 from gpoeo_env.errors import (
     DeviceError,
@@ -46,6 +46,8 @@ from gpoeo_env.signals import MEM_CLOCK, SM_CLOCK, THROTTLE_REASONS, Signal
 __all__ = ["LEAST_WINDOW_S", "NvmlDevice"]
 
 _LOG = logging.getLogger(__name__)
+ENERGY_EVERY_S = 5.0
+"""Between readings of the energy counter in a stream: a reading costs milliseconds."""
 LEAST_WINDOW_S = 0.5
 """Five refreshes of power, energy and counters: in a shorter window, the edges are most of what is measured."""
 
@@ -201,6 +203,24 @@ class NvmlDevice:
         if self._request.is_undone_in(window, rows.last(SM_CLOCK), rows.last(MEM_CLOCK)):
             self._meet_undoing(window)
         return window
+
+    def stream(self, seconds: float = math.inf) -> Iterator[Row]:
+        """Yield rows as they are read, for a time, or until `end_when` says so; nothing is set and nothing waited for.
+
+        Args:
+            seconds: from the first row to the last.
+
+        Raises:
+            DeviceLostError: the GPU is gone.
+            DeviceFaultError: the driver fails, and initialising it anew did not help.
+            DeviceError: the device is closed.
+        """
+        self._check_open()
+        with self._noticing_loss():
+            rows = self._instruments.stream(seconds, Rescue(self._revive), self._is_over, energy_every_s=ENERGY_EVERY_S)
+            for row in rows:
+                self.missed_ticks += row.missed_ticks
+                yield row
 
     def close(self) -> None:
         """Give the clocks back and let NVML go; calling it twice is fine.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Iterator
 
@@ -13,13 +15,13 @@ def ticks(start_s: float, end_s: float, interval_s: float) -> Iterator[int]:
 
     Args:
         start_s: first tick, on the monotonic clock.
-        end_s: last tick; it always comes.
+        end_s: last tick; it always comes. Infinite = none is the last.
         interval_s: between ticks.
 
     Yields:
         How many ticks before this one were skipped, because whoever asks took longer than an interval.
     """
-    last = max(1, round((end_s - start_s) / interval_s))
+    last = max(1, round((end_s - start_s) / interval_s)) if math.isfinite(end_s) else sys.maxsize
     number = 0
     wait_until(start_s)
     yield 0

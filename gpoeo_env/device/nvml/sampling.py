@@ -1,10 +1,10 @@
-"""One stretch of sampling: rows at absolute times, the energy counter at its edges only."""
+"""Sampling: rows at absolute times, the energy counter at the edges of a stretch, or every few seconds of a stream."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -18,10 +18,27 @@ from gpoeo_env.device.nvml.readings import Readings
 from gpoeo_env.errors import DeviceFaultError, DeviceLostError
 from gpoeo_env.signals import ENERGY, Signal
 
-__all__ = ["Instruments", "Rescue", "Rows"]
+__all__ = ["Instruments", "Rescue", "Row", "Rows"]
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was read at one instant.
+
+    Attributes:
+        t_s: on the monotonic clock.
+        values: one for each signal; NaN where missing.
+        missed_ticks: rows that were due before this one and not taken, because something took too long.
+        is_over: this is the last row, because what was watched is over.
+    """
+
+    t_s: float
+    values: list[float]
+    missed_ticks: int = 0
+    is_over: bool = False
 
 
 @dataclass(slots=True)
@@ -99,23 +116,45 @@ class Instruments:
         """
         rows = Rows(self.signals)
         try:
-            rescue.retry(lambda: self.counters.restart(time.monotonic()))
-            start_s = time.monotonic()
-            end_s = start_s + seconds
-            for missed in ticks(start_s, end_s, self._interval_s):
-                rows.missed_ticks += missed
-                is_first = not rows.t_s
-                rows.is_over = not is_first and is_over()
-                is_last = rows.is_over or time.monotonic() >= end_s
-                row = rescue.retry(partial(self._row, is_edge=is_first or is_last))
+            for row in self.stream(seconds, rescue, is_over):
                 rows.t_s.append(row.t_s)
                 rows.values.append(row.values)
+                rows.missed_ticks += row.missed_ticks
+                rows.is_over = row.is_over
                 alive()
-                if rows.is_over:
-                    break
         except DeviceLostError as error:
             rows.lost = error
         return rows
+
+    def stream(
+        self, seconds: float, rescue: Rescue, is_over: Callable[[], bool], *, energy_every_s: float = math.inf
+    ) -> Iterator[Row]:
+        """Yield rows as they are read.
+
+        Args:
+            seconds: from the first row to the last; may be infinite.
+            rescue: what to do where the driver fails.
+            is_over: as in `sample`.
+            energy_every_s: between readings of the energy counter, which the first and the last row always have.
+
+        Raises:
+            DeviceLostError: the GPU is gone.
+            DeviceFaultError: the driver failed again after the rescue.
+        """
+        rescue.retry(lambda: self.counters.restart(time.monotonic()))
+        start_s = time.monotonic()
+        end_s = start_s + seconds
+        energy_due_s = start_s
+        for number, missed in enumerate(ticks(start_s, end_s, self._interval_s)):
+            ends = number > 0 and is_over()
+            now_s = time.monotonic()
+            is_edge = ends or now_s >= min(energy_due_s, end_s)
+            if is_edge:
+                energy_due_s = now_s + energy_every_s
+            t_s, values = rescue.retry(partial(self._read, has_energy=is_edge))
+            yield Row(t_s, values, missed, is_over=ends)
+            if ends:
+                return
 
     def rebind(self, handle: Any) -> None:
         """Take the handle that holds after NVML was initialised anew. `Any`: NVML's handle."""
@@ -126,18 +165,13 @@ class Instruments:
         """Free what the sources hold."""
         self.counters.close()
 
-    def _row(self, *, is_edge: bool) -> _Row:
+    def _read(self, *, has_energy: bool) -> tuple[float, list[float]]:
+        """Return the time and one value for each signal."""
         energy: list[float] = []
         if self.readings.counts_energy:
-            energy.append(self.readings.read_energy() if is_edge else math.nan)
+            energy.append(self.readings.read_energy() if has_energy else math.nan)
         t_s = time.monotonic()
-        return _Row(t_s, [*energy, *self.readings.read(), *self.counters.poll(t_s)])
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    t_s: float
-    values: list[float]
+        return t_s, [*energy, *self.readings.read(), *self.counters.poll(t_s)]
 
 
 class Rescue:
