@@ -17,14 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Belief", "Prior", "noise_of"]
+__all__ = ["Belief", "Prior"]
 
 Array = NDArray[np.float64]
 
 OFFSET_SD = 0.3
 """Spread of the unknown error of the reference before any window: far more than any real window shows."""
-LEAST_REL_SD = 1e-4
-"""Floor of a measurement's stated error: no sensor is better, and exact statements would make the belief singular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +36,6 @@ class Prior:
 
     mean: Array
     covariance: Array
-
-
-def noise_of(time_rel_sd: float, power_rel_sd: float) -> Array:
-    """Return the covariance of one window's (ln time, ln energy), float64, shape (2, 2).
-
-    Energy per work is power times time per work: it carries the whole error of the latter.
-    """
-    time, power = max(time_rel_sd, LEAST_REL_SD) ** 2, max(power_rel_sd, LEAST_REL_SD) ** 2
-    return np.array([[time, time], [time, time + power]])
 
 
 class Belief:

@@ -17,7 +17,6 @@ of a hold go on teaching it, and a pair that breaks its limit is left at once, w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
@@ -28,18 +27,11 @@ from gpoeo_env.records import Features, Ratios
 from gpoeo_policies.gpoeo.belief import Prior
 from gpoeo_policies.gpoeo.goal import Goal
 from gpoeo_policies.gpoeo.search import Search, SearchSettings
-from gpoeo_policies.gpoeo.segment import HoldRecord, Segment, is_usable
+from gpoeo_policies.noise import SHIFT_SD
+from gpoeo_policies.segment import HoldRecord, Segment, is_usable
+from gpoeo_policies.windows import PATIENCE, RETRY_WINDOWS, SHIFT_WINDOWS, measure_reference, released
 
 __all__ = ["GpoeoPolicy", "Predictor"]
-
-SHIFT_SD = 4.5
-"""A window this far from what is known of its action is not noise: once in 25,000 windows by chance."""
-SHIFT_WINDOWS = 2
-"""Windows in a row that it takes to call a shift: a single one may be a checkpoint or a validation pass."""
-PATIENCE = 3
-"""Windows without usable progress in a row before another state is tried."""
-RETRY_WINDOWS = 10
-"""Windows in RELEASED before progress is tried anew: the meter in use may never answer again, another one may."""
 
 
 class Predictor(Protocol):
@@ -170,7 +162,7 @@ class GpoeoPolicy:
         self._n_unusable += 1
         if self._n_unusable >= RETRY_WINDOWS:
             return self._measure_anew("try again to measure progress")
-        return _released(step)
+        return released(step)
 
     # Transitions.
 
@@ -185,7 +177,7 @@ class GpoeoPolicy:
 
     def _measure_anew(self, reason: str) -> Decision:
         self._forget_segment()
-        return _reference(reason)
+        return measure_reference(reason)
 
     def _begin_search(self, step: Step) -> Decision:
         context = self.context
@@ -230,7 +222,7 @@ class GpoeoPolicy:
             return self._measure_anew(f"progress is lost: {step.measurement.progress.reason}")
         self._n_unusable = 0
         self._phase = _Phase.RELEASED
-        return _released(step)
+        return released(step)
 
     # Readings.
 
@@ -260,13 +252,3 @@ class GpoeoPolicy:
         if self.context.objective.limited_quantity is None:
             return change
         return f"{change}; {self.search.probability_within_limit(action):.0%} sure of the limit"
-
-
-def _reference(reason: str) -> Decision:
-    return Decision(RELEASE, counters=True, purpose=Purpose.REFERENCE, reason=reason)
-
-
-def _released(step: Step) -> Decision:
-    progress = step.measurement.progress
-    why = progress.reason if math.isnan(progress.work_rate) else "the energy is not known"
-    return Decision(RELEASE, purpose=Purpose.HOLD, reason=f"released: {why}")

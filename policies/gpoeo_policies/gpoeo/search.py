@@ -29,8 +29,9 @@ from scipy.special import ndtr, ndtri
 
 from gpoeo_env.clocks import RELEASE
 from gpoeo_env.records import Ratios
-from gpoeo_policies.gpoeo.belief import Belief, Prior, noise_of
+from gpoeo_policies.gpoeo.belief import Belief, Prior
 from gpoeo_policies.gpoeo.goal import Goal
+from gpoeo_policies.noise import distance, noise_of, noise_of_ratios
 
 __all__ = ["Search", "SearchSettings"]
 
@@ -111,9 +112,8 @@ class Search:
 
     def surprise(self, action: int, ratios: Ratios) -> float:
         """Return how far a measurement is from what was expected of it, in standard deviations (of two dimensions)."""
-        noise = _noise_of(ratios)
         error = np.log([ratios.time, ratios.energy]) - self.belief.expected(action)
-        return float(np.sqrt(error @ np.linalg.solve(self.belief.expected_noise(action, noise), error)))
+        return distance(error, self.belief.expected_noise(action, noise_of_ratios(ratios)))
 
     def probability_within_limit(self, action: int) -> float:
         """Return the probability that an action meets the limit; 1 where there is none."""
@@ -134,7 +134,7 @@ class Search:
             ratios: with the spread of this measurement alone.
             windows: how many windows were averaged for it.
         """
-        noise = _noise_of(ratios)
+        noise = noise_of_ratios(ratios)
         self.belief.observe(action, np.log([ratios.time, ratios.energy]), noise)
         self._window_noise = windows * noise
         self._measured.add(action)
@@ -229,11 +229,6 @@ def _shortlist(outlook: _Outlook, bound: float) -> list[int]:
     score = expected_improvement * _cdf(bound - outlook.limited, outlook.limited_sd)
     best = outlook.rivals[np.argsort(-score[outlook.rivals], kind="stable")[:SHORTLIST]]
     return list(dict.fromkeys([int(np.argmin(outlook.value)), RELEASE, *best.tolist()]))
-
-
-def _noise_of(ratios: Ratios) -> Array:
-    time_sd, energy_sd = ratios.time_sd / ratios.time, ratios.energy_sd / ratios.energy
-    return noise_of(time_sd, math.sqrt(max(energy_sd**2 - time_sd**2, 0.0)))
 
 
 @cache

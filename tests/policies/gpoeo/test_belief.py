@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpoeo_policies.gpoeo.belief import OFFSET_SD, Belief, Prior, noise_of
+from gpoeo_policies.gpoeo.belief import OFFSET_SD, Belief, Prior
+from gpoeo_policies.noise import noise_of
 
 Array = NDArray[np.float64]
 N = 5

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpoeo_env.records import Features, Measurement, Progress, Ratios, Spread
-from gpoeo_policies.gpoeo.segment import HoldRecord, Segment, is_usable
+from gpoeo_policies.segment import HoldRecord, Segment, is_usable
 
 
 def measured(rate: float, power_w: float, **features: float) -> Measurement:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gpoeo_env.records import Features, Measurement, Ratios
-from gpoeo_policies.gpoeo.belief import noise_of
+from gpoeo_policies.noise import distance, noise_of_ratios
 
 __all__ = ["HoldRecord", "Segment", "is_usable"]
 
@@ -51,10 +51,8 @@ class Segment:
         """
         known = self.references
         expected = np.mean([np.log([past.time, past.energy]) for past in known], axis=0)
-        time_sd, energy_sd = ratios.time_sd / ratios.time, ratios.energy_sd / ratios.energy
-        noise = noise_of(time_sd, math.sqrt(max(energy_sd**2 - time_sd**2, 0.0))) * (1.0 + 1.0 / len(known))
-        error = np.log([ratios.time, ratios.energy]) - expected
-        return float(np.sqrt(error @ np.linalg.solve(noise, error)))
+        noise = noise_of_ratios(ratios) * (1.0 + 1.0 / len(known))
+        return distance(np.log([ratios.time, ratios.energy]) - expected, noise)
 
     def ratios(self, measurement: Measurement) -> Ratios | None:
         """Return a window's ratios with the spread of that window alone; None where it is not usable."""
