@@ -14,8 +14,9 @@ from rich.text import Text
 
 from gpoeo_env.bench.aggregates import Interval, interquartile_mean, interval, scores_of
 from gpoeo_env.bench.config import load_bench
-from gpoeo_env.bench.executors import available_cores, in_processes
+from gpoeo_env.bench.executors import Executor, available_cores, in_processes
 from gpoeo_env.bench.model_errors import WorkloadErrors, mean_errors
+from gpoeo_env.bench.ray_cluster import in_ray
 from gpoeo_env.bench.result import EpisodeResult
 from gpoeo_env.bench.running import EpisodesOutcome, ModelsOutcome, Outcome, Skipped, Watch, run_bench
 from gpoeo_env.bench.stats import summarise
@@ -23,6 +24,7 @@ from gpoeo_env.bench.store import Store
 from gpoeo_env.cli.options import INTERRUPTED, JsonOption
 from gpoeo_env.cli.output import print_json, stderr, stdout
 from gpoeo_env.cli.tables import aim, new_table, percent, ranking_table, summary_table
+from gpoeo_env.errors import UsageError
 
 __all__ = ["bench"]
 
@@ -36,6 +38,10 @@ def bench(
     jobs: Annotated[
         int | None,
         typer.Option(metavar="N", help="Worker processes; results do not depend on it.  [default: one a core]"),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run the episodes on this Ray cluster instead: HOST:PORT, auto or local."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -60,14 +66,13 @@ def bench(
     the blocks that are done and exits with 130.
     """
     plan = load_bench(config).with_policies(policy or [])
+    executor = _executor(jobs, ray)
     outcomes, is_complete = [], True
     if not json:
         stdout().print(plan.title, markup=False, highlight=False, style="bold")
     try:
         with _watched() as watch, nullcontext() if output is None else Store(output) as store:
-            for outcome in run_bench(
-                plan, data, in_processes(available_cores() if jobs is None else jobs), watch, store
-            ):
+            for outcome in run_bench(plan, data, executor, watch, store):
                 outcomes.append(outcome)
                 if not json:
                     _print(outcome)
@@ -78,6 +83,14 @@ def bench(
         print_json(document | ({} if is_complete else {"is_partial": True}))
     if not is_complete:
         raise typer.Exit(INTERRUPTED)
+
+
+def _executor(jobs: int | None, ray: str | None) -> Executor:
+    if ray is None:
+        return in_processes(available_cores() if jobs is None else jobs)
+    if jobs is not None:
+        raise UsageError("--jobs is for worker processes here and --ray for a cluster; leave one of them out")
+    return in_ray(ray)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpoeo_env.cli.main import app
+from gpoeo_env.errors import UsageError
 
 
 def call(*arguments: str | Path) -> Result:
@@ -110,3 +111,9 @@ def test_the_smoke_benchmark_runs(tmp_path: Path) -> None:
     assert block["is_simulated"]
     assert summary["default"]["mean_run_saving"] == pytest.approx(0.0, abs=0.005)
     assert 0.0 < summary["gpoeo"]["mean_run_saving"] < summary["oracle"]["mean_run_saving"]
+
+
+def test_jobs_and_a_cluster_exclude_each_other(config: Path) -> None:
+    refused = call(config, "--jobs", "2", "--ray", "auto")
+    assert isinstance(refused.exception, UsageError)
+    assert "--ray" in str(refused.exception)
